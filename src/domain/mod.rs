@@ -1,0 +1,30 @@
+//! What things are: ids, names, digests, callers, events and the states they fold into. Pure.
+
+pub mod answer;
+pub mod caller;
+pub mod chain;
+pub mod commitment;
+pub mod constitution;
+pub mod contract;
+pub mod digest;
+pub mod effect;
+pub mod event;
+pub mod fold;
+pub mod fragment;
+pub mod id;
+pub mod op_info;
+pub mod path;
+pub mod plan;
+pub mod process;
+pub mod profile;
+pub mod publication;
+pub mod refusal;
+pub mod replay;
+pub mod root;
+pub mod run;
+pub mod secret;
+pub mod session;
+pub mod stamp;
+pub mod task;
+pub mod tree;
+pub mod workspace;

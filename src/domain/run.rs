@@ -1,0 +1,169 @@
+//! A run: one execution of a check or one evaluation of a criterion. A finished run is evidence.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::contract::{CriterionId, Strength};
+use super::digest::Digest;
+use super::event::Meta;
+use super::fold::{Entity, Index, Kind, Link, Rel};
+use super::id::{CommitmentId, EvidenceId, Oid, SessionId, TaskId};
+use super::stamp::Stamp;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", content = "body")]
+pub enum RunEvent {
+    #[serde(rename = "run.started")]
+    Started { subject: Subject, deadline: Stamp },
+    #[serde(rename = "run.ended")]
+    Ended { record: Box<Record> },
+}
+
+/// What a run is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Subject {
+    /// `check:<name>` or `proof:<digest>`: what two runs have in common when the newer one replaces the older.
+    pub key: String,
+    /// Digest of the check's or proof's definition that was judged by.
+    pub definition: Digest,
+    pub task: Option<TaskId>,
+    pub commitment: Option<CommitmentId>,
+    pub criteria: Vec<CriterionId>,
+}
+
+/// What a run says. Only `pass` satisfies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Pass,
+    /// The command's own no.
+    Fail,
+    /// Nothing can be said: a signal, a timeout, inputs that moved, an instrument that failed.
+    Error,
+    /// A tool or a permission is missing.
+    Unavailable,
+    Skipped,
+}
+
+impl Verdict {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::Error => "error",
+            Verdict::Unavailable => "unavailable",
+            Verdict::Skipped => "skipped",
+        }
+    }
+}
+
+/// The exact tree that was judged, and the accepted base it builds on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Candidate {
+    pub head: Option<Oid>,
+    pub tree: Option<Oid>,
+    pub base: Option<Oid>,
+    /// Whether the work tree was exactly `tree` when the run ended.
+    pub clean: bool,
+}
+
+/// How far evidence can be trusted (spec/custody-publish §5). kctl records L1 by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum Level {
+    /// Somebody claims it.
+    L0,
+    /// kctl ran it; a process of the same user could forge the record.
+    L1,
+}
+
+/// Everything a finished run established.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    pub verdict: Verdict,
+    /// Why it is not a plain pass; empty for one.
+    pub reasons: Vec<String>,
+    pub level: Level,
+    pub strength: Strength,
+    pub argv: Vec<String>,
+    /// Relative to the top of the work tree.
+    pub cwd: String,
+    pub work_tree: String,
+    pub env_digest: Option<Digest>,
+    /// The program that ran and its version, by the name it was called.
+    pub tools: BTreeMap<String, String>,
+    pub input_before: Digest,
+    pub input_after: Digest,
+    pub candidate: Candidate,
+    pub contract_digest: Option<Digest>,
+    pub started: Stamp,
+    pub ended: Stamp,
+    pub exit: Option<i32>,
+    pub signal: Option<i32>,
+    pub pipe_statuses: Vec<i32>,
+    /// The full output as an artifact, redacted; bytes over the bound are counted in `output_omitted`.
+    pub output: Option<Digest>,
+    pub output_bytes: u64,
+    pub output_omitted: u64,
+    pub redactions: u32,
+    /// The last lines of the output, redacted.
+    pub tail: String,
+    pub session: Option<SessionId>,
+    pub fence: Option<u64>,
+    pub kctl_version: String,
+}
+
+/// A run as the ledger knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    pub id: EvidenceId,
+    pub subject: Option<Subject>,
+    pub started: Stamp,
+    /// After this point a run without a record is one whose supervisor died.
+    pub deadline: Stamp,
+    pub record: Option<Record>,
+}
+
+impl Run {
+    pub fn is_running(&self, now: Stamp) -> bool {
+        self.record.is_none() && self.deadline > now
+    }
+}
+
+impl Entity for Run {
+    type Event = RunEvent;
+    type Id = EvidenceId;
+    const KIND: Kind = Kind::Run;
+
+    fn blank(id: EvidenceId) -> Self {
+        Self { id, subject: None, started: Stamp(0), deadline: Stamp(0), record: None }
+    }
+
+    fn apply(mut self, event: &RunEvent, meta: &Meta) -> Self {
+        match event {
+            RunEvent::Started { subject, deadline } => {
+                self.subject = Some(subject.clone());
+                self.started = meta.at;
+                self.deadline = *deadline;
+            }
+            RunEvent::Ended { record } => self.record = Some(record.as_ref().clone()),
+        }
+        self
+    }
+
+    fn index(&self) -> Index {
+        let task = self.subject.as_ref().and_then(|subject| subject.task.as_ref()).map(ToString::to_string);
+        let commitment = self.subject.as_ref().and_then(|subject| subject.commitment.as_ref());
+        Index {
+            status: self.record.as_ref().map_or("running", |record| record.verdict.name()),
+            // Evidence is found by the inputs it speaks for.
+            owner: self.record.as_ref().map(|record| record.input_before.to_string()),
+            parent: task,
+            name: self.subject.as_ref().map(|subject| subject.key.clone()),
+            rank: self.started.ms().saturating_neg(),
+            until: Some(self.deadline.ms()),
+            links: commitment.map(|id| Link { rel: Rel::Commitment, target: id.to_string() }).into_iter().collect(),
+        }
+    }
+}

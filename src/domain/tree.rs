@@ -1,0 +1,29 @@
+//! Work trees as they are on disk, file by file.
+
+use super::path::TreePath;
+
+/// A plain file.
+pub const MODE_FILE: u32 = 0o100_644;
+/// A file with its owner's executable bit.
+pub const MODE_EXECUTABLE: u32 = 0o100_755;
+/// A symlink; its content is its target.
+pub const MODE_SYMLINK: u32 = 0o120_000;
+/// A submodule, or a repository inside the tree that is none.
+pub const MODE_REPOSITORY: u32 = 0o160_000;
+
+/// One file as it is on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub path: TreePath,
+    /// As git writes it: one of the `MODE_*` values. A tracked path that has become a FIFO, a socket or a device has
+    /// that file type's bits and the digest of nothing.
+    pub mode: u32,
+    /// SHA-256 of the raw content; of a symlink's target; of a repository's head commit and everything in it.
+    pub digest: [u8; 32],
+}
+
+/// All tracked and all untracked, not ignored files of a work tree, sorted by the bytes of their paths.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Snapshot {
+    pub entries: Vec<Entry>,
+}

@@ -1,0 +1,3 @@
+//! The `kctl` program: its doors are not built yet.
+
+fn main() {}
