@@ -1,0 +1,13 @@
+//! What should happen: facts in, a plan or a refusal out. Pure.
+
+pub mod adoption;
+pub mod claim;
+pub mod context;
+pub mod contract;
+pub mod inputs;
+pub mod profile;
+pub mod publication;
+pub mod redaction;
+pub mod scope;
+pub mod verification;
+pub mod workspace;

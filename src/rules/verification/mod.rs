@@ -1,0 +1,6 @@
+//! What must be shown, what shows it, and whether that still holds.
+
+pub mod due;
+pub mod proofs;
+pub mod state;
+pub mod verdict;

@@ -1,0 +1,73 @@
+//! From how a command ended to what that says.
+
+use crate::domain::process::{Ended, NotStarted, Outcome};
+use crate::domain::profile::Run;
+use crate::domain::run::Verdict;
+
+use super::proofs::Finding;
+
+/// How a check's run is judged. `moved` says that its inputs were others after it than before.
+pub fn of_outcome(outcome: &Outcome, run: &Run, moved: bool) -> Finding {
+    let mut finding = of_end(outcome, run);
+    if moved {
+        // A verdict speaks only for the inputs it saw, and nobody can say which those were (I4).
+        finding.verdict = Verdict::Error;
+        finding.reasons.insert(0, "its inputs changed while it ran".to_owned());
+    }
+    if outcome.leftovers.count > 0 {
+        finding.reasons.push(format!("{} processes outlived it and were ended", outcome.leftovers.count));
+    }
+    finding
+}
+
+fn of_end(outcome: &Outcome, run: &Run) -> Finding {
+    let pass = || Finding { verdict: Verdict::Pass, reasons: Vec::new() };
+    if let Some(program) = outcome.missing_program() {
+        return Finding {
+            verdict: Verdict::Unavailable,
+            reasons: vec![format!("there is no program `{program}` here")],
+        };
+    }
+    match &outcome.ended {
+        Ended::Exited { code: 0 } => pass(),
+        Ended::Exited { code } => match outcome.signal() {
+            Some(signal) => Finding::error(format!("signal {signal} ended it")),
+            None if is_answer(run, *code, &outcome.pipe_statuses) => Finding::fail(format!("it exited with {code}")),
+            None => Finding::error(format!("it exited with {code}, which is that program's failure and not its no")),
+        },
+        Ended::NotStarted(NotStarted::Missing { program }) => {
+            Finding { verdict: Verdict::Unavailable, reasons: vec![format!("there is no program `{program}` here")] }
+        }
+        Ended::Signalled { .. } | Ended::TimedOut { .. } | Ended::Interrupted { .. } | Ended::NotStarted(_) => {
+            Finding::error(outcome.ended.to_string())
+        }
+    }
+}
+
+/// Programs whose exit status 1 is an answer, and whose higher ones say that they could not look.
+const ANSWERS_BY_ONE: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "["];
+
+/// Whether `code` is the program's own no. For most programs any status but 0 is.
+fn is_answer(run: &Run, code: i32, pipe_statuses: &[i32]) -> bool {
+    if code == 126 || code == 127 {
+        return false;
+    }
+    // Of several stages it is not known which program spoke, unless all but the last were content.
+    let alone = pipe_statuses.iter().rev().skip(1).all(|status| *status == 0);
+    match program_of(run) {
+        Some(program) if alone && ANSWERS_BY_ONE.contains(&program.as_str()) => code == 1,
+        Some(program) if alone && program == "timeout" => code != 124,
+        Some(_) | None => true,
+    }
+}
+
+/// The one program that a command runs; none where the shell runs several.
+pub fn program_of(run: &Run) -> Option<String> {
+    let word = match run {
+        Run::Argv(words) => words.first().cloned(),
+        Run::Shell(text) if text.contains(['|', ';', '&', '\n', '(', '`', '$']) => None,
+        Run::Shell(text) => text.split_whitespace().find(|word| !word.contains('=')).map(str::to_owned),
+    }?;
+    let name = word.rsplit('/').next().unwrap_or_default().to_owned();
+    (!name.is_empty()).then_some(name)
+}
