@@ -5,6 +5,7 @@
 //! gets in. `tests/it/floors.rs` holds the arrows between them.
 
 pub mod domain;
+pub mod ports;
 pub mod rules;
 
 /// The version that records, answers and `--version` name.

@@ -1,0 +1,86 @@
+//! The small things of the world: time, randomness, environment, secrets.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::digest::Digest;
+use crate::domain::id::SessionId;
+use crate::domain::stamp::Stamp;
+
+/// Tells the time.
+pub trait Clock {
+    fn now(&self) -> Stamp;
+}
+
+/// Draws what must not repeat or be guessed.
+pub trait Ids {
+    /// A UUIDv7.
+    fn uuid(&self) -> uuid::Uuid;
+
+    /// A secret of 256 random bits, as 64 hex digits.
+    fn secret(&self) -> String;
+}
+
+/// The process's environment.
+pub trait Env {
+    fn var(&self, name: &str) -> Option<String>;
+}
+
+/// The secrets of sessions, kept in the platform's state directory and not in the repository.
+pub trait Secrets {
+    /// # Errors
+    /// In words, when there is no state directory or it cannot be written. The session still stands; its holder keeps
+    /// the token itself.
+    fn keep(&self, session: &SessionId, token: &str) -> Result<(), String>;
+
+    fn find(&self, session: &SessionId) -> Option<String>;
+
+    fn forget(&self, session: &SessionId);
+
+    /// Where they are kept.
+    ///
+    /// # Errors
+    /// In words, when there is no such place.
+    fn place(&self) -> Result<String, String>;
+}
+
+/// Shows a person what goes on during a long call. It is no part of the answer.
+pub trait Progress {
+    fn started(&self, what: &str, command: &str);
+    fn output(&self, what: &str, text: &str);
+    fn ended(&self, what: &str, how: &str);
+}
+
+/// A lock that is held until this is dropped.
+#[must_use]
+pub struct Guard {
+    _held: Box<dyn std::any::Any>,
+}
+
+impl Guard {
+    pub fn new(held: impl std::any::Any) -> Self {
+        Self { _held: Box::new(held) }
+    }
+}
+
+/// Locks between the processes of one root.
+pub trait Locks {
+    /// The lock under which worktrees are made and removed.
+    ///
+    /// # Errors
+    /// When another process kept it for too long, or it cannot be taken here.
+    fn worktrees(&self, common_dir: &Path) -> Result<Guard, LockFault>;
+}
+
+/// Why a lock was not had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LockFault {
+    #[error("another kctl has been making or removing worktrees for {waited_s} s")]
+    Busy { waited_s: u64 },
+    #[error("the lock `{}` cannot be taken: {words}", .path.display())]
+    Failed { path: PathBuf, words: String },
+}
+
+/// The digest under which a session's token is recorded.
+pub fn token_digest(token: &str) -> Digest {
+    Digest::of(token.as_bytes())
+}
