@@ -4,6 +4,7 @@
 //! offer; `ops` hold one file per operation behind one narrow waist; `adapters` are the world; `doors` are how a call
 //! gets in. `tests/it/floors.rs` holds the arrows between them.
 
+pub mod adapters;
 pub mod domain;
 pub mod ports;
 pub mod rules;

@@ -1,0 +1,24 @@
+//! Repositories, through libgit2 for reads and the git program for what talks to others or makes worktrees.
+
+mod branches;
+mod compare;
+mod dirt;
+mod head;
+mod local;
+mod objects;
+mod place;
+mod program;
+mod remotes;
+mod repair;
+mod settings;
+mod submodules;
+mod url;
+mod worktrees;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;
+
+pub use local::{LocalGit, LocalRepositories};
+pub use place::discover;

@@ -1,0 +1,294 @@
+//! Worktrees that a crash left half made.
+//!
+//! `git worktree add` makes the branch, then a registration locked as `initializing`, then the directory with its `.git`,
+//! then the files, and lifts the lock last. A process killed in between leaves any prefix of that, the last file perhaps
+//! torn. What such a prefix holds is in the branch: it is compared with it, removed file by file, and made anew. Anything
+//! that is not in the branch stops the repair, untouched (I11).
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use git2::Repository;
+
+use super::compare::{lfs_oid, open_file};
+use super::objects::{self, theirs};
+use super::place::{broken, io, open_at, pointed_at};
+use super::program::MAX_LOCAL_WAIT;
+use super::worktrees::{INITIALIZING, Yard, settled, taken};
+use super::{branches, dirt, head};
+use crate::adapters::failpoint;
+use crate::adapters::trees::meta::{Kind, Meta};
+use crate::adapters::trees::{ignores::Ignores, nested, scan};
+use crate::domain::id::Oid;
+use crate::domain::path::TreePath;
+use crate::ports::git::{Checkout, GitFault, GitResult, Listed, Lost, Repair, Spot, Standing, Worktree};
+
+/// How deep `modules` directories are searched.
+const MAX_MODULES_DEPTH: usize = 32;
+/// A registration without a path is another process's business for this long; git takes microseconds to write one.
+const MIN_NAMELESS_AGE_MS: u64 = 10_000;
+/// A larger file is not compared with what is stored; it counts as somebody's work.
+const MAX_COMPARED_BYTES: u64 = 256 << 20;
+
+pub(super) fn repair(yard: &Yard<'_>, path: &Path, checkout: &Checkout) -> GitResult<Repair> {
+    match yard.spot(path)? {
+        Spot::Free => {
+            sweep_nameless(yard, path)?;
+            yard.add(path, &attachable(yard, path, checkout)?)?;
+            Ok(Repair::Made)
+        }
+        Spot::Worktree(tree) if tree.standing == Standing::Sound => {
+            let branch = tree.at.as_ref().and_then(|at| at.branch());
+            if branch == Some(checkout.branch()) {
+                return Ok(Repair::Nothing);
+            }
+            Err(taken(path, format!("the worktree there is at {}", branch.unwrap_or("a detached head"))))
+        }
+        Spot::Worktree(tree) if tree.standing == Standing::Estranged => {
+            Err(taken(path, "the directory there belongs to something else".to_owned()))
+        }
+        Spot::Worktree(tree) => {
+            if tree.standing == Standing::HalfMade && is_whole(&tree, path, checkout) {
+                let args = ["worktree", "unlock", "--"].map(std::ffi::OsStr::new);
+                let args: Vec<_> = args.into_iter().chain([path.as_os_str()]).collect();
+                yard.git.must(yard.dir(), &args, MAX_LOCAL_WAIT)?;
+                return Ok(Repair::Unlocked);
+            }
+            clear_for(yard, path, Some(&tree), checkout)?;
+            yard.add(path, &attachable(yard, path, checkout)?)?;
+            Ok(Repair::MadeAnew)
+        }
+        Spot::Leftover => {
+            clear_for(yard, path, None, checkout)?;
+            yard.add(path, &attachable(yard, path, checkout)?)?;
+            Ok(Repair::MadeAnew)
+        }
+        Spot::Taken { why } => Err(taken(path, why)),
+    }
+}
+
+/// Removes what a crash left at `path`, if its head commit has it all.
+pub(super) fn clear(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>) -> GitResult<()> {
+    let commit = tree.and_then(|tree| tree.at.as_ref()).and_then(|at| at.commit()).cloned();
+    clear_against(yard, path, tree, commit.as_ref())
+}
+
+fn clear_for(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, checkout: &Checkout) -> GitResult<()> {
+    let commit = match checkout {
+        Checkout::New { base, .. } => Some(base.clone()),
+        Checkout::Existing { branch } => branches::tip(yard.repo, branch)?,
+    };
+    clear_against(yard, path, tree, commit.as_ref())
+}
+
+fn clear_against(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, commit: Option<&Oid>) -> GitResult<()> {
+    let mut lost = tree.map(|tree| yard.lost_with_registration(tree)).transpose()?.unwrap_or_default();
+    let files = if path.is_dir() { files_below(path)? } else { Files::default() };
+    lost.extend(files.repositories.into_iter().map(|path| Lost::File(TreePath::new(path))));
+    let stored = match commit {
+        Some(commit) => objects::list_at(yard.repo, commit, &TreePath::new(""))?,
+        None => Vec::new(),
+    };
+    let stored: HashMap<&[u8], &Listed> = stored.iter().map(|listed| (listed.path.as_bytes(), listed)).collect();
+    for (rel, meta) in &files.files {
+        let known = stored.get(rel.as_slice()).copied();
+        if !is_contained(yard.repo, &nested::join(path, rel), meta, known).map_err(|error| io(path, &error))? {
+            lost.push(Lost::File(TreePath::new(rel.as_slice())));
+        }
+    }
+    if !lost.is_empty() {
+        return Err(GitFault::WouldLose { path: path.to_owned(), what: lost });
+    }
+    if path.is_dir() {
+        remove_files(path, &files.files)?;
+    }
+    failpoint::reach("repair.files_removed");
+    // The registration goes last: a crash before it is found again by its path.
+    if let Some(name) = tree.and_then(|tree| tree.name.as_deref()) {
+        let admin = yard.admin(name);
+        fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Files {
+    files: Vec<(Vec<u8>, Meta)>,
+    repositories: Vec<Vec<u8>>,
+}
+
+/// Everything below `path` but `.git`, ignored or not.
+fn files_below(path: &Path) -> GitResult<Files> {
+    let found = scan::scan(path, &[], &Ignores::none())?;
+    Ok(Files { files: found.untracked, repositories: found.repositories })
+}
+
+/// Whether the file holds nothing that the stored one does not: it is the same, or its beginning.
+fn is_contained(repo: &Repository, path: &Path, meta: &Meta, stored: Option<&Listed>) -> std::io::Result<bool> {
+    let Some(stored) = stored else { return Ok(false) };
+    let Ok(blob) = theirs(&stored.oid).map_err(drop).and_then(|oid| repo.find_blob(oid).map_err(drop)) else {
+        return Ok(false);
+    };
+    if meta.kind() == Kind::Symlink {
+        return Ok(rustix::fs::readlink(path, Vec::new())?.to_bytes() == blob.content());
+    }
+    if meta.size > MAX_COMPARED_BYTES {
+        return Ok(false);
+    }
+    let Some(file) = open_file(path)? else { return Ok(false) };
+    let mut bytes = Vec::new();
+    file.take(MAX_COMPARED_BYTES).read_to_end(&mut bytes)?;
+    if blob.content().starts_with(&bytes) {
+        return Ok(true);
+    }
+    // What a checkout writes may differ in line endings from what is stored, or be what an LFS pointer names.
+    let lines: Vec<u8> = without_carriage_returns(&bytes);
+    let hex = || crate::domain::digest::Digest::of(&bytes).hex().to_owned();
+    Ok(without_carriage_returns(blob.content()).starts_with(&lines) || lfs_oid(blob.content()) == Some(hex()))
+}
+
+/// The same with every CRLF, and a CR at the end that a torn write may have cut from one, as line feeds only.
+fn without_carriage_returns(bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte != b'\r' || !matches!(bytes.get(at + 1), Some(b'\n') | None) {
+            kept.push(*byte);
+        }
+    }
+    kept
+}
+
+/// Removes `files` and then only directories that are empty: what appeared meanwhile stays, and is a fault.
+fn remove_files(path: &Path, files: &[(Vec<u8>, Meta)]) -> GitResult<()> {
+    for (rel, _) in files {
+        let file = nested::join(path, rel);
+        fs_err::remove_file(&file).map_err(|error| io(&file, &error))?;
+    }
+    let mut strangers = Vec::new();
+    remove_empty_dirs(path, b"", &mut strangers)?;
+    if !strangers.is_empty() {
+        return Err(GitFault::WouldLose { path: path.to_owned(), what: strangers });
+    }
+    let dot_git = path.join(".git");
+    if dot_git.symlink_metadata().is_ok() {
+        // A directory there would be a repository, and is no file to remove.
+        fs_err::remove_file(&dot_git).map_err(|error| io(&dot_git, &error))?;
+    }
+    fs_err::remove_dir(path).map_err(|error| io(path, &error))
+}
+
+/// Removes every directory below `top` that holds nothing but such directories; names what else there is. The walk
+/// has bounded how deep they are.
+fn remove_empty_dirs(top: &Path, rel: &[u8], strangers: &mut Vec<Lost>) -> GitResult<()> {
+    let dir = nested::join(top, rel);
+    for entry in fs_err::read_dir(&dir).map_err(|error| io(&dir, &error))? {
+        let entry = entry.map_err(|error| io(&dir, &error))?;
+        let name = entry.file_name();
+        let below = [rel, std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str())].concat();
+        if below == b".git" {
+            continue;
+        }
+        if !entry.file_type().map_err(|error| io(&dir, &error))?.is_dir() {
+            strangers.push(Lost::File(TreePath::new(below)));
+            continue;
+        }
+        let before = strangers.len();
+        remove_empty_dirs(top, &[&below, b"/".as_slice()].concat(), strangers)?;
+        if strangers.len() == before {
+            fs_err::remove_dir(entry.path()).map_err(|error| io(&entry.path(), &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether only git's own lock is left of the making.
+fn is_whole(tree: &Worktree, path: &Path, checkout: &Checkout) -> bool {
+    let on_branch = tree.at.as_ref().and_then(|at| at.branch()) == Some(checkout.branch());
+    let linked = pointed_at(&path.join(".git"), "gitdir: ").is_some();
+    let Ok(repo) = open_at(path) else { return false };
+    let locked = tree.locked.as_deref() == Some(INITIALIZING);
+    let quiet = !repo.path().join("index.lock").exists() && repo.path().join("index").exists();
+    locked && on_branch && linked && quiet && dirt::dirt(path).is_ok_and(|dirt| dirt.is_empty())
+}
+
+/// The way to add that fits a branch which the crashed call may have made.
+fn attachable(yard: &Yard<'_>, path: &Path, checkout: &Checkout) -> GitResult<Checkout> {
+    let Checkout::New { branch, base } = checkout else { return Ok(checkout.clone()) };
+    match branches::tip(yard.repo, branch)? {
+        None => Ok(checkout.clone()),
+        Some(tip) if tip == *base => Ok(Checkout::Existing { branch: branch.clone() }),
+        Some(tip) => Err(taken(path, format!("the branch `{branch}` exists and is at {tip}"))),
+    }
+}
+
+/// Removes old registrations that never learnt their path, of worktrees named like the one at `path`.
+fn sweep_nameless(yard: &Yard<'_>, path: &Path) -> GitResult<()> {
+    let Some(wanted) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return Ok(()) };
+    for tree in yard.all()? {
+        let Some(name) = tree.name.as_deref().filter(|name| name.starts_with(&wanted)) else { continue };
+        let nameless = tree.path.is_none() && tree.at.is_none();
+        let unfinished = matches!(tree.locked.as_deref(), None | Some("" | INITIALIZING));
+        let admin = yard.admin(name);
+        // A person's own `git worktree add` takes no lock of ours, and may be at just this step.
+        let old = head::lock_file(&admin).is_some_and(|dir| dir.age_ms >= MIN_NAMELESS_AGE_MS);
+        if nameless && unfinished && old && settled(&admin) == admin {
+            fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Commits that only the submodule repositories below `modules` hold.
+pub(super) fn lost_with_modules(modules: &Path) -> GitResult<Vec<Lost>> {
+    let mut lost = Vec::new();
+    search_modules(modules, modules, 0, &mut lost)?;
+    Ok(lost)
+}
+
+fn search_modules(modules: &Path, dir: &Path, depth: usize, lost: &mut Vec<Lost>) -> GitResult<()> {
+    if depth > MAX_MODULES_DEPTH {
+        return Err(GitFault::TooMany { what: "submodules inside each other", limit: MAX_MODULES_DEPTH });
+    }
+    let names = match fs_err::read_dir(dir) {
+        Ok(names) => names,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io(dir, &error)),
+    };
+    for entry in names {
+        let path = entry.map_err(|error| io(dir, &error))?.path();
+        if !path.is_dir() || path.is_symlink() {
+            continue;
+        }
+        if !path.join("HEAD").is_file() {
+            search_modules(modules, &path, depth + 1, lost)?;
+            continue;
+        }
+        let repo = open_at(&path)?;
+        let name = path.strip_prefix(modules).unwrap_or(&path);
+        let name = TreePath::new(std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str()));
+        for tip in local_tips(&repo)? {
+            let commits = objects::unpublished(&repo, &tip, &[])?.commits;
+            if !commits.is_empty() {
+                lost.push(Lost::Commits { path: name.clone(), commits });
+            }
+        }
+        search_modules(modules, &path.join("modules"), depth + 1, lost)?;
+    }
+    Ok(())
+}
+
+/// The head and all branches and stashes of a repository.
+fn local_tips(repo: &Repository) -> GitResult<Vec<Oid>> {
+    let mut tips: Vec<Oid> = repo.head().ok().and_then(|head| head.target()).map(objects::ours).into_iter().collect();
+    for reference in repo.references().map_err(broken)? {
+        let reference = reference.map_err(broken)?;
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        if name.starts_with("refs/heads/") || name == "refs/stash" {
+            tips.extend(reference.target().map(objects::ours));
+        }
+    }
+    tips.sort();
+    tips.dedup();
+    Ok(tips)
+}

@@ -1,0 +1,263 @@
+use super::{head, open};
+use crate::adapters::git::fixture::{Fixture, command, git, make_executable};
+use crate::ports::git::{Change, ChangeKind, Git, Layer};
+
+/// Changes as one word each: layer, kind, path.
+fn words(changes: &[Change]) -> Vec<String> {
+    let one = |change: &Change| {
+        let layer = match change.layer {
+            Layer::Committed => "committed",
+            Layer::Staged => "staged",
+            Layer::WorkTree => "on disk",
+        };
+        let kind = match &change.kind {
+            ChangeKind::Added => "added".to_owned(),
+            ChangeKind::Modified => "modified".to_owned(),
+            ChangeKind::Deleted => "deleted".to_owned(),
+            ChangeKind::TypeChanged => "retyped".to_owned(),
+            ChangeKind::Untracked => "untracked".to_owned(),
+            ChangeKind::Renamed { from } => format!("renamed from {from} to"),
+            ChangeKind::Conflicted => "conflicted".to_owned(),
+        };
+        format!("{layer}: {kind} {}", change.path)
+    };
+    changes.iter().map(one).collect()
+}
+
+fn dirt(f: &Fixture) -> Vec<String> {
+    words(&open(&f.work).dirt(&f.work).expect("the work tree can be compared"))
+}
+
+#[test]
+fn every_kind_of_change_is_told_with_its_layer() {
+    let f = Fixture::new();
+    for name in ["mod", "del", "type", "exec", "staged-mod", "staged-del", "both"] {
+        f.write(name, format!("{name}\n"));
+    }
+    f.write("old-name", "a longer content\nthat survives a rename\n");
+    f.write(".gitignore", "*.log\n");
+    f.commit("more");
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    f.write("mod", "MOD\n");
+    f.remove("del");
+    f.remove("type");
+    f.symlink("mod", "type");
+    make_executable(&f.path("exec"));
+    f.write("staged-mod", "x");
+    f.write("staged-new", "x");
+    f.write("both", "x");
+    f.git(&["add", "staged-mod", "staged-new", "both"]);
+    f.git(&["rm", "-q", "staged-del"]);
+    f.git(&["mv", "old-name", "new-name"]);
+    f.write("both", "y");
+    f.write(b"untracked \xff\n\"", "x");
+    f.write("x.log", "x");
+    assert_eq!(
+        dirt(&f),
+        [
+            "staged: modified both",
+            "on disk: modified both",
+            "on disk: deleted del",
+            "on disk: modified exec",
+            "on disk: modified mod",
+            "staged: renamed from old-name to new-name",
+            "staged: deleted staged-del",
+            "staged: modified staged-mod",
+            "staged: added staged-new",
+            "on disk: retyped type",
+            r#"on disk: untracked "untracked \377\n\"""#,
+        ]
+    );
+}
+
+#[test]
+fn changes_since_a_base_name_both_sides_of_a_rename_and_what_was_undone_later() {
+    let f = Fixture::new();
+    f.write("moved", "some content\nthat is moved\n");
+    f.write("kept", "x");
+    f.commit("base");
+    let base = head(&f);
+    f.git(&["mv", "moved", "to"]);
+    f.write("extra", "x");
+    f.commit("work");
+    f.remove("extra");
+    f.git(&["add", "-A"]);
+    f.write("kept", "y");
+    f.write("new", "x");
+    let changes = open(&f.work).changed_since(&f.work, &base).expect("the base is here");
+    assert_eq!(
+        words(&changes),
+        [
+            "committed: added extra",
+            "staged: deleted extra",
+            "on disk: modified kept",
+            "committed: deleted moved",
+            "on disk: untracked new",
+            "committed: added to",
+        ]
+    );
+}
+
+#[test]
+fn nothing_that_the_repository_names_runs() {
+    let f = Fixture::new();
+    f.write("other", "x\n");
+    f.commit("more");
+    let base = head(&f);
+    let marker = f.make_hostile();
+    f.write("a.txt", "ONE\n");
+    f.write("new", "x");
+    // New times with the old content: only the content tells.
+    f.write("other", "x\n");
+    let git = open(&f.work);
+    let changes = words(&git.dirt(&f.work).expect("a comparison"));
+    assert_eq!(changes, ["on disk: modified a.txt", "on disk: untracked new"]);
+    git.changed_since(&f.work, &base).expect("a comparison");
+    git.head(&f.work).expect("a head");
+    git.ignored(&f.work).expect("a walk");
+    git.branches("").expect("branches");
+    git.worktrees().expect("worktrees");
+    git.resolve("HEAD").expect("a commit");
+    git.submodules(&f.work).expect("submodules");
+    git.lfs_pointers(&f.work).expect("pointers");
+    git.hooks_dir(Some(&f.work)).expect("a directory");
+    assert!(!marker.exists(), "a read ran a program");
+    command(&f.work, &["status"]).env("GIT_OPTIONAL_LOCKS", "0").output().expect("git runs");
+    assert!(marker.exists(), "and plain `git status` would have");
+}
+
+#[test]
+fn the_index_is_not_touched() {
+    let f = Fixture::new();
+    f.write("a.txt", "one\n");
+    let before = fs_err::read(f.work.join(".git/index")).expect("an index");
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    assert_eq!(fs_err::read(f.work.join(".git/index")).expect("an index"), before);
+    f.write(".git/index.lock", "");
+    assert_eq!(dirt(&f), [] as [&str; 0], "somebody's lock does not stop a read");
+}
+
+#[test]
+fn bits_that_tell_git_to_look_away_hide_nothing() {
+    let f = Fixture::new();
+    f.git(&["update-index", "--assume-unchanged", "a.txt"]);
+    f.git(&["update-index", "--skip-worktree", "dir/b.txt"]);
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    f.write("a.txt", "ONE\n");
+    f.write("dir/b.txt", "longer than before\n");
+    assert_eq!(f.git(&["status", "--porcelain"]), "", "git looks away");
+    assert_eq!(dirt(&f), ["on disk: modified a.txt", "on disk: modified dir/b.txt"]);
+}
+
+#[test]
+fn a_sparse_checkout_is_clean_and_a_file_that_came_back_is_compared() {
+    let f = Fixture::new();
+    f.git(&["sparse-checkout", "set", "--no-cone", "/a.txt"]);
+    assert!(!f.path("dir").exists());
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    f.write("dir/b.txt", "changed");
+    assert_eq!(dirt(&f), ["on disk: modified dir/b.txt"]);
+}
+
+#[test]
+fn line_ending_conversion_is_no_change() {
+    let f = Fixture::new();
+    f.write(".gitattributes", "*.crlf text eol=crlf\n*.id ident\n");
+    f.write("x.crlf", "one\r\ntwo\r\n");
+    f.write("x.id", "$Id$\n");
+    f.commit("converted");
+    f.git(&["rm", "-q", "--cached", "-r", "."]);
+    f.git(&["reset", "-q", "--hard"]);
+    // Content as it was, times that the index does not know.
+    let text = fs_err::read(f.path("x.crlf")).expect("it is there");
+    assert_eq!(text, b"one\r\ntwo\r\n");
+    f.write("x.crlf", text);
+    let text = fs_err::read(f.path("x.id")).expect("it is there");
+    f.write("x.id", text);
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    f.write("x.crlf", "one\r\nTWO\r\n");
+    assert_eq!(dirt(&f), ["on disk: modified x.crlf"]);
+}
+
+#[test]
+fn the_content_of_an_lfs_pointer_is_no_change_and_a_pointer_on_disk_is_reported() {
+    let f = Fixture::new();
+    let content = "large content\n";
+    let sum = crate::domain::digest::Digest::of(content.as_bytes());
+    let pointer =
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n", sum.hex(), content.len());
+    f.write(".gitattributes", "*.bin filter=lfs diff=lfs -text\n");
+    f.write("x.bin", &pointer);
+    f.commit("a pointer");
+    let paths = || -> Vec<String> {
+        let found = open(&f.work).lfs_pointers(&f.work).expect("a search");
+        found.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!((paths(), dirt(&f)), (vec!["x.bin".to_owned()], vec![]));
+    f.write("x.bin", content);
+    assert_eq!((paths(), dirt(&f)), (vec![], vec![]));
+    f.write("x.bin", "other content\n");
+    assert_eq!(dirt(&f), ["on disk: modified x.bin"]);
+}
+
+#[test]
+fn conflicts_are_named_once() {
+    let f = Fixture::new();
+    f.git(&["checkout", "-q", "-b", "other"]);
+    f.write("a.txt", "theirs\n");
+    f.commit("theirs");
+    f.git(&["checkout", "-q", "main"]);
+    f.write("a.txt", "ours\n");
+    f.commit("ours");
+    command(&f.work, &["merge", "other"]).output().expect("git runs");
+    assert_eq!(dirt(&f), ["on disk: conflicted a.txt"]);
+}
+
+#[test]
+fn submodules_are_dirty_when_moved_or_changed_inside() {
+    let f = Fixture::new();
+    let inner = Fixture::new();
+    f.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", &inner.work.to_string_lossy(), "lib"]);
+    f.commit("with a submodule");
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    f.write("lib/new", "x");
+    assert_eq!(dirt(&f), ["on disk: modified lib"]);
+    f.remove("lib/new");
+    git(&f.path("lib"), &["commit", "-q", "--allow-empty", "-m", "moved"]);
+    assert_eq!(dirt(&f), ["on disk: modified lib"]);
+    f.git(&["submodule", "deinit", "-q", "-f", "lib"]);
+    assert_eq!(dirt(&f), [] as [&str; 0], "unpopulated is clean");
+    f.write("lib/stray", "x");
+    assert_eq!(dirt(&f), ["on disk: modified lib"], "what lies where a submodule goes is not hidden");
+}
+
+#[test]
+fn an_unborn_head_and_a_repository_inside_have_dirt() {
+    let f = Fixture::empty();
+    f.write("staged", "x");
+    f.git(&["add", "staged"]);
+    f.write("new", "x");
+    git(&f.work, &["init", "-q", "inside"]);
+    f.write("inside/x", "x");
+    assert_eq!(dirt(&f), ["on disk: untracked inside", "on disk: untracked new", "staged: added staged"]);
+}
+
+#[test]
+fn ignored_files_are_listed_by_the_directory() {
+    let f = Fixture::new();
+    f.write(".gitignore", "*.log\n/out/\n");
+    f.write("out/a/b", "x");
+    f.write("dir/x.log", "x");
+    let ignored = open(&f.work).ignored(&f.work).expect("a walk");
+    assert_eq!(ignored.iter().map(ToString::to_string).collect::<Vec<_>>(), ["dir/x.log", "out/"]);
+}
+
+#[test]
+fn an_index_without_a_checksum_is_compared_like_any_other() {
+    let f = Fixture::new();
+    f.git(&["config", "index.skipHash", "true"]);
+    f.write("staged", "x");
+    f.git(&["add", "staged"]);
+    f.write("new", "x");
+    assert_eq!(dirt(&f), ["on disk: untracked new", "staged: added staged"]);
+}

@@ -1,0 +1,25 @@
+//! The git port on real repositories.
+
+mod dirt;
+mod reading;
+mod remotes;
+mod repair;
+mod worktrees;
+
+use std::path::Path;
+
+use super::LocalGit;
+use super::fixture::Fixture;
+use crate::domain::id::Oid;
+
+fn open(dir: &Path) -> LocalGit {
+    LocalGit::open(dir).expect("it is a repository")
+}
+
+fn oid(text: &str) -> Oid {
+    text.trim().parse().expect("git prints object ids")
+}
+
+fn head(f: &Fixture) -> Oid {
+    oid(&f.git(&["rev-parse", "HEAD"]))
+}

@@ -1,0 +1,247 @@
+//! Worktrees: which there are, what stands where, adding and removing one.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::branches::legal_branch;
+use super::head;
+use super::objects::{self, ours};
+use super::place::{broken, io, open_at, pointed_at, read_small};
+use super::program::{MAX_CHECKOUT_WAIT, Program, failed};
+use super::{dirt, repair};
+use crate::domain::id::Oid;
+use crate::domain::path::TreePath;
+use crate::ports::git::{
+    At, Change, Checkout, GitFault, GitResult, Lost, Place, Spot, Standing, Unpublished, Worktree,
+};
+
+/// The most worktrees of one root.
+const MAX_WORKTREES: usize = 10_000;
+/// The reason that git gives while it makes a worktree.
+pub(super) const INITIALIZING: &str = "initializing";
+
+/// What the functions here need: the root, where git runs, and git.
+pub(super) struct Yard<'a> {
+    pub place: &'a Place,
+    pub repo: &'a Repository,
+    pub git: &'a Program,
+}
+
+impl Yard<'_> {
+    pub fn all(&self) -> GitResult<Vec<Worktree>> {
+        let mut all = Vec::new();
+        if let Some(path) = &self.place.main_work_tree {
+            let at = head::at(&open_at(&self.place.common_dir)?).ok();
+            all.push(Worktree { name: None, path: Some(path.clone()), at, locked: None, standing: Standing::Sound });
+        }
+        let dir = self.place.common_dir.join("worktrees");
+        let names = match fs_err::read_dir(&dir) {
+            Ok(names) => names,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(all),
+            Err(error) => return Err(io(&dir, &error)),
+        };
+        let mut linked = Vec::new();
+        for name in names {
+            let admin = name.map_err(|error| io(&dir, &error))?.path();
+            if admin.is_dir() {
+                linked.push(self.registered(&admin));
+            }
+            if linked.len() > MAX_WORKTREES {
+                return Err(GitFault::TooMany { what: "worktrees", limit: MAX_WORKTREES });
+            }
+        }
+        linked.sort_by(|a, b| a.name.cmp(&b.name));
+        all.extend(linked);
+        Ok(all)
+    }
+
+    /// Reads one registration without trusting any part of it to be there.
+    fn registered(&self, admin: &Path) -> Worktree {
+        let name = admin.file_name().map(|name| name.to_string_lossy().into_owned());
+        let dot_git = pointed_at(&admin.join("gitdir"), "");
+        let path = dot_git.as_deref().and_then(Path::parent).map(settled);
+        let text =
+            |file: &str| read_small(&admin.join(file)).map(|text| String::from_utf8_lossy(&text).trim().to_owned());
+        let locked = text("locked");
+        let at = text("HEAD").and_then(|head| self.parse_head(&head));
+        let whole = at.is_some() && admin.join("commondir").is_file() && locked.as_deref() != Some(INITIALIZING);
+        let standing = match &path {
+            Some(path) if whole => standing(path, admin),
+            Some(_) | None => Standing::HalfMade,
+        };
+        Worktree { name, path, at, locked, standing }
+    }
+
+    fn parse_head(&self, head: &str) -> Option<At> {
+        let Some(reference) = head.strip_prefix("ref: ") else {
+            return head.parse().ok().map(|commit| At::Detached { commit });
+        };
+        let branch = head::shorten(reference);
+        match self.repo.find_reference(reference).and_then(|found| found.peel_to_commit()) {
+            Ok(commit) => Some(At::Branch { branch, commit: ours(commit.id()) }),
+            Err(_) => Some(At::Unborn { branch }),
+        }
+    }
+
+    pub fn spot(&self, path: &Path) -> GitResult<Spot> {
+        let wanted = settled(path);
+        if let Some(found) = self.all()?.into_iter().find(|tree| tree.path.as_ref() == Some(&wanted)) {
+            return Ok(Spot::Worktree(found));
+        }
+        let taken = |why: &str| Ok(Spot::Taken { why: why.to_owned() });
+        match fs_err::symlink_metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Spot::Free),
+            Err(error) => return Err(io(path, &error)),
+            Ok(meta) if meta.is_symlink() => return taken("it is a symlink"),
+            Ok(meta) if !meta.is_dir() => return taken("it is a file"),
+            Ok(_) => {}
+        }
+        if fs_err::read_dir(path).map_err(|error| io(path, &error))?.next().is_none() {
+            return Ok(Spot::Free);
+        }
+        let ours = pointed_at(&path.join(".git"), "gitdir: ").is_some_and(|admin| {
+            admin.parent().map(settled) == Some(settled(&self.place.common_dir.join("worktrees")))
+        });
+        if ours { Ok(Spot::Leftover) } else { taken("it is a directory with something in it") }
+    }
+
+    pub fn add(&self, path: &Path, checkout: &Checkout) -> GitResult<Worktree> {
+        match self.spot(path)? {
+            Spot::Free => {}
+            Spot::Taken { why } => return Err(taken(path, why)),
+            Spot::Leftover => {
+                return Err(taken(path, "a worktree was left half made there; it can be repaired".to_owned()));
+            }
+            Spot::Worktree(_) => return Err(taken(path, "a worktree is registered there".to_owned())),
+        }
+        if let Some(parent) = path.parent() {
+            fs_err::create_dir_all(parent).map_err(|error| io(parent, &error))?;
+        }
+        legal_branch(checkout.branch())?;
+        // `--no-track`: without it parallel creations fail on the lock of the configuration.
+        let args: Vec<&OsStr> = match checkout {
+            Checkout::New { branch, base } => {
+                let args = ["worktree", "add", "--quiet", "--no-track", "-b", branch, "--"].map(OsStr::new);
+                args.into_iter().chain([path.as_os_str(), OsStr::new(base.as_str())]).collect()
+            }
+            Checkout::Existing { branch } => {
+                let args = ["worktree", "add", "--quiet", "--no-guess-remote", "--"].map(OsStr::new);
+                args.into_iter().chain([path.as_os_str(), OsStr::new(branch)]).collect()
+            }
+        };
+        let ran = self.git.run(self.dir(), &args, MAX_CHECKOUT_WAIT)?;
+        match self.spot(path)? {
+            // Git answers with the status of a `post-checkout` hook; the worktree stands all the same.
+            Spot::Worktree(tree) if tree.standing == Standing::Sound => Ok(tree),
+            _ if !ran.ok() => Err(failed(&args, &ran)),
+            _ => Err(GitFault::Broken { words: format!("git made no sound worktree at `{}`", path.display()) }),
+        }
+    }
+
+    pub fn remove(&self, path: &Path) -> GitResult<()> {
+        let tree = match self.spot(path)? {
+            Spot::Worktree(tree) => tree,
+            // A removal that was cut short after git's part of it goes on from there.
+            Spot::Free => return Ok(()),
+            Spot::Leftover | Spot::Taken { .. } => {
+                return Err(taken(path, "no worktree is registered there".to_owned()));
+            }
+        };
+        let Some(name) = &tree.name else {
+            return Err(taken(path, "it is the main worktree".to_owned()));
+        };
+        match tree.standing {
+            Standing::Missing | Standing::HalfMade => return repair::clear(self, path, Some(&tree)),
+            Standing::Estranged => return Err(taken(path, "it belongs to something else".to_owned())),
+            Standing::Sound => {}
+        }
+        let mut lost = self.lost_with_registration(&tree)?;
+        lost.extend(dirt::dirt(path)?.into_iter().map(|Change { path, .. }| Lost::File(path)));
+        lost.dedup();
+        if !lost.is_empty() {
+            return Err(GitFault::WouldLose { path: path.to_owned(), what: lost });
+        }
+        let mut args: Vec<&OsStr> = vec![OsStr::new("worktree"), OsStr::new("remove")];
+        if self.admin(name).join("modules").is_dir() || self.has_populated_submodule(path)? {
+            // Git removes no worktree with submodules otherwise; what they hold was looked at above.
+            args.push(OsStr::new("--force"));
+        }
+        args.extend([OsStr::new("--"), path.as_os_str()]);
+        self.git.must(self.dir(), &args, MAX_CHECKOUT_WAIT).map(drop)
+    }
+
+    fn has_populated_submodule(&self, path: &Path) -> GitResult<bool> {
+        Ok(super::submodules::submodules(path)?.iter().any(|submodule| submodule.populated))
+    }
+
+    /// What would go with the registration alone: a lock's meaning, commits of a detached head and of submodules.
+    pub fn lost_with_registration(&self, tree: &Worktree) -> GitResult<Vec<Lost>> {
+        let mut lost = Vec::new();
+        if let Some(reason) = tree.locked.as_ref().filter(|reason| *reason != INITIALIZING) {
+            lost.push(Lost::Locked { reason: reason.clone() });
+        }
+        if let Some(At::Detached { commit }) = &tree.at {
+            let only_here = unreferenced(self.repo, commit)?;
+            if !only_here.commits.is_empty() {
+                lost.push(Lost::Commits { path: TreePath::new("."), commits: only_here.commits });
+            }
+        }
+        if let Some(name) = &tree.name {
+            lost.extend(repair::lost_with_modules(&self.admin(name).join("modules"))?);
+        }
+        Ok(lost)
+    }
+
+    pub fn admin(&self, name: &str) -> PathBuf {
+        self.place.common_dir.join("worktrees").join(name)
+    }
+
+    /// Where git runs: a worktree where there is one, since that is whose sparse checkout a new one gets.
+    pub fn dir(&self) -> &Path {
+        let place = self.place;
+        place.work_tree.as_ref().or(place.main_work_tree.as_ref()).unwrap_or(&place.common_dir)
+    }
+}
+
+pub(super) fn taken(path: &Path, why: String) -> GitFault {
+    GitFault::Taken { path: path.to_owned(), why }
+}
+
+/// Commits of `tip` that no ref of this repository reaches.
+fn unreferenced(repo: &Repository, tip: &Oid) -> GitResult<Unpublished> {
+    let mut kept = Vec::new();
+    for reference in repo.references().map_err(broken)? {
+        let reference = reference.map_err(broken)?;
+        if let Ok(commit) = reference.peel_to_commit() {
+            kept.push(ours(commit.id()));
+        }
+    }
+    match objects::unpublished(repo, tip, &kept) {
+        // The commit is gone already.
+        Err(GitFault::UnknownRevision { .. }) => Ok(Unpublished::default()),
+        found => found,
+    }
+}
+
+/// Whether the directory at `path` says it is the worktree that `admin` registers.
+fn standing(path: &Path, admin: &Path) -> Standing {
+    let Ok(mut names) = std::fs::read_dir(path) else { return Standing::Missing };
+    match pointed_at(&path.join(".git"), "gitdir: ") {
+        Some(named) if settled(&named) == settled(admin) => Standing::Sound,
+        None if names.next().is_none() => Standing::Missing,
+        Some(_) | None => Standing::Estranged,
+    }
+}
+
+/// `path` in its one spelling: symlinks resolved as far as it exists, `.` and `..` gone.
+pub(super) fn settled(path: &Path) -> PathBuf {
+    if let Ok(path) = fs_err::canonicalize(path) {
+        return path;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => settled(parent).join(name),
+        _ => path.to_owned(),
+    }
+}

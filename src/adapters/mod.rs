@@ -1,0 +1,17 @@
+//! The world: disks, clocks, processes, git. Adapters implement ports and know nothing of operations or rules.
+#![expect(clippy::disallowed_methods, reason = "this floor is where the world is touched")]
+
+pub mod artifacts;
+pub mod diagnostics;
+pub mod failpoint;
+pub mod files;
+pub mod git;
+pub mod layout;
+pub mod lock;
+pub mod memory;
+pub mod passages;
+pub mod process;
+pub mod shell;
+pub mod sqlite;
+pub mod trees;
+pub mod world;

@@ -1,0 +1,276 @@
+//! A run from start to end.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::process::{Pid, Signal};
+
+use super::capture::Capture;
+use super::environment::{self, Scrubbed};
+use super::interrupt::interrupted;
+use super::kin::Run;
+use super::registry::Registered;
+use super::start::{self, Started};
+use super::sweep::Family;
+use super::watch::{Stream, Watch};
+use super::{shell, version};
+use crate::adapters::failpoint;
+use crate::domain::digest::Digest;
+use crate::domain::secret::Redaction;
+use crate::domain::stamp::Stamp;
+use crate::ports::runner::{Ended, Invocation, Leftovers, NoVersion, NotStarted, Outcome, Output, Runner};
+
+/// Makes what takes secrets out of one stream, from the values that are known to be secret.
+pub type MakeRedaction = fn(&[String]) -> Box<dyn Redaction>;
+
+/// After the command's end, how long nothing may happen before what still holds the output counts as left over.
+const SETTLE: Duration = Duration::from_millis(100);
+/// The same if output keeps coming: a `tee` may have much to write.
+const MAX_SETTLE: Duration = Duration::from_secs(2);
+/// What is left over has this long between TERM and KILL.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
+/// How long ending everything may take: what forks on and on, or hangs in the kernel, is then reported as alive.
+const MAX_SWEEP: Duration = Duration::from_secs(10);
+/// When kctl itself is told to stop, nobody waits for a long grace.
+const MAX_INTERRUPT_GRACE: Duration = Duration::from_secs(2);
+const SWEEP_STEP: Duration = Duration::from_millis(5);
+
+/// Runs commands as `ports::runner` promises.
+pub struct Supervisor {
+    environment: Vec<(OsString, OsString)>,
+    redaction: MakeRedaction,
+}
+
+impl Supervisor {
+    /// Runs get the environment that this process has now, scrubbed.
+    pub fn new(redaction: MakeRedaction) -> Self {
+        Self::with_environment(std::env::vars_os().collect(), redaction)
+    }
+
+    pub fn with_environment(environment: Vec<(OsString, OsString)>, redaction: MakeRedaction) -> Self {
+        Self { environment, redaction }
+    }
+
+    fn streams(&self, invocation: &Invocation, started: &mut Started, secrets: &[String]) -> Vec<Stream> {
+        let capture = || Capture::new((self.redaction)(secrets), invocation.max_output_bytes);
+        let stderr = started.stderr.take().map(|pipe| Stream::new(pipe, capture()));
+        let stdout = started.stdout.take().map(|pipe| Stream::new(pipe, capture()));
+        stdout.into_iter().chain(stderr).collect()
+    }
+
+    fn redact(&self, secrets: &[String], text: &str) -> String {
+        let (mut redaction, mut out) = ((self.redaction)(secrets), String::new());
+        redaction.push(text, &mut out);
+        redaction.finish(&mut out);
+        out
+    }
+}
+
+impl Runner for Supervisor {
+    fn run(&self, invocation: &Invocation, on_output: &mut dyn FnMut(&str)) -> Outcome {
+        let clocks = Clocks::start();
+        let scrubbed = match environment::scrub(&self.environment, invocation) {
+            Ok(scrubbed) => scrubbed,
+            Err(why) => return clocks.outcome(Ended::NotStarted(why), Digest::of(b"")),
+        };
+        let registered = Registered::new();
+        if let Some(signal) = interrupted() {
+            return clocks.outcome(Ended::Interrupted { signal }, scrubbed.digest);
+        }
+        let marker = environment::marker(&self.environment, &registered.id);
+        match start::start(invocation, &scrubbed, &marker) {
+            Ok(started) => self.supervise(invocation, &scrubbed, started, registered, clocks, on_output),
+            Err(why) => clocks.outcome(Ended::NotStarted(why), scrubbed.digest),
+        }
+    }
+
+    fn tool_version(&self, program: &str, cwd: &Path) -> Result<String, NoVersion> {
+        version::of(self, program, cwd)
+    }
+}
+
+impl Supervisor {
+    fn supervise(
+        &self,
+        invocation: &Invocation,
+        scrubbed: &Scrubbed,
+        mut started: Started,
+        registered: Registered,
+        clocks: Clocks,
+        on_output: &mut dyn FnMut(&str),
+    ) -> Outcome {
+        let streams = self.streams(invocation, &mut started, &scrubbed.secrets);
+        let mut going = Going::new(started.child, registered);
+        let mut watch = Watch::new(going.main, streams, on_output);
+        let cut_short = going.until_end(invocation, &mut watch, clocks.began);
+        going.settle(&mut watch, cut_short.is_some());
+        going.sweep(&mut watch);
+        let mut outputs = watch.finish().into_iter();
+        let output = outputs.next().expect("stdout is always there");
+        let stderr = outputs.next();
+        let (status, leftovers) = going.reap(|command| self.redact(&scrubbed.secrets, command));
+        let ended = cut_short.unwrap_or_else(|| ended(status));
+        let pipe_statuses = match (&ended, started.report) {
+            (Ended::Exited { code }, Some(report)) => shell::statuses(&read_report(report), *code),
+            _ => Vec::new(),
+        };
+        failpoint::reach("run.ended");
+        let bare = clocks.outcome(ended, scrubbed.digest.clone());
+        Outcome { pipe_statuses, output, stderr, leftovers, ..bare }
+    }
+}
+
+/// A command that is on. However this is dropped, nothing of the command stays.
+struct Going {
+    child: Child,
+    main: Pid,
+    family: Option<Family>,
+    is_reaped: bool,
+    _registered: Registered,
+}
+
+impl Going {
+    fn new(child: Child, registered: Registered) -> Self {
+        let main = Pid::from_child(&child);
+        registered.started(main.as_raw_pid());
+        let run = Run { id: registered.id.clone(), main: main.as_raw_pid() };
+        Self { child, main, family: Some(Family::new(run)), is_reaped: false, _registered: registered }
+    }
+
+    fn family(&mut self) -> &mut Family {
+        self.family.as_mut().expect("it is there until the end")
+    }
+
+    /// Waits for the command's own end, and brings it about if it does not come in time. Answers how, if it did.
+    fn until_end(&mut self, invocation: &Invocation, watch: &mut Watch<'_>, began: Instant) -> Option<Ended> {
+        let deadline = began + invocation.timeout.duration();
+        while !watch.has_ended && Instant::now() < deadline && interrupted().is_none() {
+            watch.turn(deadline);
+        }
+        if watch.has_ended {
+            return None;
+        }
+        let (grace, signal) = match interrupted() {
+            Some(signal) => (invocation.grace.duration().min(MAX_INTERRUPT_GRACE), Some(signal)),
+            None => (invocation.grace.duration(), None),
+        };
+        let killed = self.end_all(grace, watch);
+        Some(signal.map_or(Ended::TimedOut { killed }, |signal| Ended::Interrupted { signal }))
+    }
+
+    /// TERM for everything, and KILL for what is still there after `grace`. Answers whether there was something.
+    fn end_all(&mut self, grace: Duration, watch: &mut Watch<'_>) -> bool {
+        self.family().signal_all(Signal::TERM);
+        let until = Instant::now() + grace;
+        while Instant::now() < until {
+            if watch.has_ended && !self.family().is_alive() {
+                return false;
+            }
+            watch.turn(until);
+        }
+        self.family().signal_leftovers(Signal::KILL);
+        self.family().signal_all(Signal::KILL);
+        watch.turn_while(MAX_SWEEP, |watch| !watch.has_ended);
+        true
+    }
+
+    /// The command's end is not the end of its output: what it started may still be writing, or just about to end.
+    fn settle(&mut self, watch: &mut Watch<'_>, is_late: bool) {
+        let limit = Instant::now() + if is_late { SETTLE } else { MAX_SETTLE };
+        watch.last_output = Instant::now();
+        while Instant::now() < limit && watch.last_output.elapsed() < SETTLE {
+            if watch.is_output_over() && !self.family().is_alive() {
+                return;
+            }
+            watch.turn(Instant::now() + SWEEP_STEP);
+        }
+    }
+
+    /// Ends what is left, and reads what it wrote to the end.
+    fn sweep(&mut self, watch: &mut Watch<'_>) {
+        let began = Instant::now();
+        let mut signal = Signal::TERM;
+        self.family().kill_unseen();
+        while self.family().is_alive() && began.elapsed() < MAX_SWEEP {
+            self.family().signal_leftovers(signal);
+            watch.turn(Instant::now() + SWEEP_STEP);
+            if began.elapsed() >= LEFTOVER_GRACE {
+                signal = Signal::KILL;
+            }
+        }
+        watch.turn_while(SETTLE, |watch| !watch.is_output_over());
+    }
+
+    fn reap(mut self, redact: impl FnMut(&str) -> String) -> (Option<ExitStatus>, Leftovers) {
+        let family = self.family.take().expect("it is there until the end");
+        let leftovers = family.leftovers(redact);
+        // Never a blocking wait: a command that hangs in the kernel would take us with it.
+        let status = self.child.try_wait().ok().flatten();
+        self.is_reaped = true;
+        (status, leftovers)
+    }
+}
+
+impl Drop for Going {
+    /// Only a panic of whoever is shown the output leads here with work to do.
+    fn drop(&mut self) {
+        if let (false, Some(family)) = (self.is_reaped, &mut self.family) {
+            family.signal_all(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn ended(status: Option<ExitStatus>) -> Ended {
+    let Some(status) = status else {
+        return Ended::NotStarted(NotStarted::System { why: "its exit status was taken by somebody else".to_owned() });
+    };
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Exited { code },
+        (None, signal) => Ended::Signalled { signal: signal.unwrap_or(0), core_dumped: status.core_dumped() },
+    }
+}
+
+fn read_report(mut report: std::io::PipeReader) -> Vec<u8> {
+    let mut bytes = vec![0; shell::MAX_REPORT_BYTES];
+    let length = report.read(&mut bytes).unwrap_or(0);
+    bytes.truncate(length);
+    bytes
+}
+
+/// When a run began, by both clocks.
+#[derive(Clone, Copy)]
+struct Clocks {
+    began: Instant,
+    started: Stamp,
+}
+
+impl Clocks {
+    fn start() -> Self {
+        Self { began: Instant::now(), started: now() }
+    }
+
+    /// An outcome without output, finished now.
+    fn outcome(self, ended: Ended, env_digest: Digest) -> Outcome {
+        Outcome {
+            ended,
+            pipe_statuses: Vec::new(),
+            output: Output::empty(),
+            stderr: None,
+            started: self.started,
+            finished: now(),
+            elapsed_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            leftovers: Leftovers { ended: true, known: true, ..Leftovers::default() },
+            env_digest,
+        }
+    }
+}
+
+fn now() -> Stamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Stamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
