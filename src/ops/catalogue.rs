@@ -1,0 +1,113 @@
+//! `ops.list` and `ops.describe`: what there is to call. They need no repository.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::domain::effect::{Custody, Effect};
+use crate::domain::refusal::{Code, Refusal};
+use crate::ops::call::{Call, List};
+use crate::ops::op::{Needs, Op};
+use crate::ops::registry;
+use crate::ops::waist::RESERVED;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Line {
+    name: &'static str,
+    about: &'static str,
+    effect: Effect,
+    custody: Custody,
+}
+
+pub struct ListOps;
+
+impl Op for ListOps {
+    const NAME: &'static str = "ops.list";
+    const ABOUT: &'static str = "List every operation";
+    const EFFECT: Effect = Effect::Read;
+    const CUSTODY: Custody = Custody::None;
+    const NEEDS: Needs = Needs::Nothing;
+    const COLUMNS: &'static [&'static str] = &["name", "effect", "custody", "about"];
+    type In = NoParams;
+    type Out = List<Line>;
+
+    fn run(_: &mut Call<'_>, _: NoParams) -> Result<List<Line>, Refusal> {
+        let line = |entry: &'static crate::ops::op::Entry| {
+            let info = &entry.info;
+            Line { name: info.name, about: info.about, effect: info.effect, custody: info.custody }
+        };
+        Ok(List { items: registry::OPS.iter().map(line).collect() })
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct In {
+    /// The operation's name, such as `task.claim`
+    name: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Example {
+    command: &'static str,
+    what: &'static str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Described {
+    name: &'static str,
+    about: &'static str,
+    effect: Effect,
+    custody: Custody,
+    /// The words that call it on the command line.
+    command: String,
+    /// JSON Schema of the parameters.
+    input: Value,
+    /// JSON Schema of the answer's `data`.
+    output: Value,
+    /// Members that the parameters of every operation may carry as well.
+    envelope: [&'static str; 4],
+    examples: Vec<Example>,
+}
+
+pub struct DescribeOp;
+
+impl Op for DescribeOp {
+    const NAME: &'static str = "ops.describe";
+    const ABOUT: &'static str = "Describe one operation: parameters, answer, effect, custody, examples";
+    const EFFECT: Effect = Effect::Read;
+    const CUSTODY: Custody = Custody::None;
+    const NEEDS: Needs = Needs::Nothing;
+    const POSITIONAL: &'static [&'static str] = &["name"];
+    const HIDDEN: &'static [&'static str] =
+        &["output", "envelope", "input.$schema", "input.title", "input.type", "input.additionalProperties"];
+    const EXAMPLES: &'static [(&'static str, &'static str)] =
+        &[("kctl ops describe task.claim --json", "with the JSON Schemas")];
+    type In = In;
+    type Out = Described;
+
+    fn run(_: &mut Call<'_>, input: In) -> Result<Described, Refusal> {
+        let Some(entry) = registry::find(&input.name) else {
+            return Err(Refusal::new(Code::NOT_FOUND, format!("no operation is called `{}`", input.name))
+                .with("field", "name")
+                .with("near", registry::near(&input.name))
+                .next("ops.list", "lists every operation", json!({})));
+        };
+        let info = &entry.info;
+        Ok(Described {
+            name: info.name,
+            about: info.about,
+            effect: info.effect,
+            custody: info.custody,
+            command: info.command(),
+            input: (info.input_schema)(),
+            output: (info.output_schema)(),
+            envelope: RESERVED,
+            examples: info.examples.iter().map(|(command, what)| Example { command, what }).collect(),
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! `criterion.attest`: a person says that a criterion holds. Agents cannot (I8).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::commitment::{Commitment, CommitmentEvent};
+use crate::domain::contract::{Attestation, Contract, CriterionId, Proof};
+use crate::domain::digest::Digest;
+use crate::domain::effect::{Custody, Effect};
+use crate::domain::id::{CommitmentRef, TaskRef};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::task::{Task, TaskEvent};
+use crate::ops::call::Call;
+use crate::ops::op::Op;
+use crate::rules::contract;
+
+use super::evaluate::refuse_closed;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct In {
+    /// The task whose criterion it is
+    #[serde(default)]
+    task: Option<TaskRef>,
+    /// The commitment whose criterion it is
+    #[serde(default, alias = "commit")]
+    commitment: Option<CommitmentRef>,
+    criterion: CriterionId,
+    /// What was looked at, for whoever reads the record
+    note: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Out {
+    attestation: Attestation,
+}
+
+pub struct Attest;
+
+impl Op for Attest {
+    const NAME: &'static str = "criterion.attest";
+    const ABOUT: &'static str = "Attest as a person that a criterion holds";
+    const EFFECT: Effect = Effect::Write;
+    const CUSTODY: Custody = Custody::Person;
+    const POSITIONAL: &'static [&'static str] = &["criterion"];
+    const EXAMPLES: &'static [(&'static str, &'static str)] = &[(
+        "kctl criterion attest AC-2 --commitment c-9qd --note 'read the rendered page'",
+        "only at a terminal, and without a session",
+    )];
+    type In = In;
+    type Out = Out;
+
+    fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
+        contract::text("note", &input.note, 1)?;
+        let attested = |call: &Call<'_>, contract: &Contract, digest: &Digest| {
+            attested_kind(contract, &input.criterion)?;
+            let note = input.note.clone();
+            let (criterion, contract_digest) = (input.criterion.clone(), digest.clone());
+            Ok::<_, Refusal>(Attestation { criterion, contract_digest, note, grade: call.caller.grade, at: call.now() })
+        };
+        match (&input.task, &input.commitment) {
+            (Some(task), None) => {
+                let held = call.task(task)?;
+                let attestation = attested(call, &held.value.contract, &held.value.contract_digest)?;
+                let event = TaskEvent::Attested { attestation: attestation.clone() };
+                call.record::<Task>(&held.value.id, held.ver, event)?;
+                Ok(Out { attestation })
+            }
+            (None, Some(commitment)) => {
+                let held = call.commitment(commitment)?;
+                refuse_closed(&held.value)?;
+                let attestation = attested(call, &held.value.contract, &held.value.contract_digest)?;
+                let event = CommitmentEvent::Attested { attestation: attestation.clone() };
+                call.record::<Commitment>(&held.value.id, held.ver, event)?;
+                Ok(Out { attestation })
+            }
+            _ => Err(Refusal::invalid("task", "exactly one of `task` and `commitment` is given")),
+        }
+    }
+}
+
+fn attested_kind(contract: &Contract, id: &CriterionId) -> Result<(), Refusal> {
+    match contract.criterion(id).map(|criterion| &criterion.proof) {
+        Some(Proof::Attested { .. }) => Ok(()),
+        Some(proof) => {
+            let words = format!("`{id}` is shown by a `{}`, not by anybody's word", proof.kind());
+            Err(Refusal::new(Code::CONFLICT, words).with("field", "criterion"))
+        }
+        None => {
+            let known: Vec<_> = contract.criteria.iter().map(|criterion| &criterion.id).collect();
+            Err(Refusal::new(Code::NOT_FOUND, format!("no criterion is `{id}`"))
+                .with("field", "criterion")
+                .with("known", known))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `commit.close`: the end of a commitment. `fulfilled` has to be earned (I5); every other verdict can be recorded.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::commitment::{Closing, Commitment, CommitmentEvent};
+use crate::domain::contract::{CriterionId, Strength};
+use crate::domain::effect::{Custody, Effect};
+use crate::domain::id::CommitmentRef;
+use crate::domain::refusal::{Code, Refusal};
+use crate::ops::call::Call;
+use crate::ops::op::Op;
+use crate::ops::verification::assess::evidence_of;
+use crate::ops::verification::gate::{self, Judged};
+use crate::ops::verification::subject::Subject;
+use crate::rules::contract;
+use crate::rules::verification::state::{CannotClose, fulfil};
+
+use super::evaluate::{record_standing, refuse_closed};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct In {
+    #[serde(alias = "commit")]
+    commitment: CommitmentRef,
+    verdict: Closing,
+    /// Why, for the record; required unless it is fulfilled
+    #[serde(default)]
+    note: Option<String>,
+}
+
+pub struct Close;
+
+impl Op for Close {
+    const NAME: &'static str = "commit.close";
+    const ABOUT: &'static str = "Close a commitment; as fulfilled only on fresh evidence of sufficient strength";
+    const EFFECT: Effect = Effect::Irreversible;
+    const CUSTODY: Custody = Custody::Session;
+    const POSITIONAL: &'static [&'static str] = &["commitment"];
+    const HIDDEN: &'static [&'static str] = &["contract.goal", "contract_digest", "updated_at"];
+    const EXAMPLES: &'static [(&'static str, &'static str)] = &[
+        ("kctl commit close c-9qd --verdict fulfilled", "exits with 10 and says what is missing, if anything is"),
+        ("kctl commit close c-9qd --verdict unknown --note 'nobody could tell'", "is always possible"),
+    ];
+    type In = In;
+    type Out = Commitment;
+
+    fn run(call: &mut Call<'_>, input: In) -> Result<Commitment, Refusal> {
+        let held = call.commitment(&input.commitment)?;
+        let id = held.value.id.clone();
+        refuse_closed(&held.value)?;
+        if let Some(note) = &input.note {
+            contract::text("note", note, 1)?;
+        }
+        let mut ver = held.ver;
+        let (strength, evidence) = match input.verdict {
+            Closing::Fulfilled => {
+                let judged = gate::judge_commitment(call, &Subject::of_commitment(call, &held.value)?)?;
+                let strength =
+                    fulfil(&judged.criteria, held.value.class).map_err(|why| refusal(&held.value, why, &judged))?;
+                // What it is closed on is recorded with it, so that a closed commitment does not show as unmet.
+                ver = record_standing(call, &held, &judged)?;
+                (strength, evidence_of(&judged.criteria))
+            }
+            Closing::Partial
+            | Closing::Failed
+            | Closing::Abandoned
+            | Closing::Superseded
+            | Closing::Expired
+            | Closing::Unknown => {
+                if input.note.is_none() {
+                    return Err(Refusal::invalid("note", "a commitment that is not fulfilled is closed with a `note`"));
+                }
+                (Strength::Asserted, Vec::new())
+            }
+        };
+        let closed = CommitmentEvent::Closed {
+            verdict: input.verdict,
+            strength,
+            evidence,
+            contract_digest: held.value.contract_digest.clone(),
+            note: input.note,
+        };
+        Ok(call.record::<Commitment>(&id, ver, closed)?.value)
+    }
+}
+
+fn refusal(commitment: &Commitment, why: CannotClose, judged: &Judged) -> Refusal {
+    let id = &commitment.id;
+    let validate = |refusal: Refusal| {
+        refusal.with("commitment", id).with("criteria", &judged.criteria).next(
+            "validate",
+            "makes evidence for what is unmet",
+            json!({ "commitment": id }),
+        )
+    };
+    let list = |ids: &[CriterionId]| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    let show = json!({ "commitment": id });
+    match why {
+        CannotClose::NothingToCloseOn => {
+            let words = format!("commitment `{id}` has no required criterion to close on");
+            Refusal::new(Code::NOTHING_TO_CLOSE_ON, words).with("commitment", id)
+        }
+        CannotClose::Outstanding(ids) => validate(
+            Refusal::new(Code::CRITERIA_OUTSTANDING, format!("commitment `{id}` still owes {}", list(&ids)))
+                .with("ids", ids),
+        ),
+        CannotClose::Stale(ids) => validate(
+            Refusal::new(Code::EVIDENCE_STALE, format!("commitment `{id}` rests on stale evidence for {}", list(&ids)))
+                .with("ids", ids),
+        ),
+        CannotClose::TooWeak { required, achieved } => {
+            let by_criterion: Vec<_> = judged
+                .criteria
+                .iter()
+                .map(|state| json!({ "id": state.id, "strength": state.strength, "state": state.state }))
+                .collect();
+            let words = format!("commitment `{id}` asks for {required:?} evidence and has {achieved:?}").to_lowercase();
+            Refusal::new(Code::INSUFFICIENT_STRENGTH, words)
+                .with("commitment", id)
+                .with("required", required)
+                .with("achieved", achieved)
+                .with("by_criterion", by_criterion)
+        }
+    }
+    .next("commit.show", "shows where each criterion stands; any other verdict can always be recorded", show)
+}

@@ -1,0 +1,4 @@
+//! Evidence: finished runs, and what they were about.
+
+pub mod list;
+pub mod show;

@@ -1,0 +1,82 @@
+//! Every operation there is. A new one is one file and one line here.
+
+use super::op::{Entry, entry};
+use super::{
+    catalogue, commit, context, doctor, evidence, init, ledger, publication, session, status, task, uninstall,
+    validate, workspace,
+};
+
+pub static OPS: &[Entry] = &[
+    entry::<init::Init>(),
+    entry::<uninstall::Uninstall>(),
+    entry::<doctor::Doctor>(),
+    entry::<status::Status>(),
+    entry::<session::acquire::Acquire>(),
+    entry::<session::renew::Renew>(),
+    entry::<session::release::Release>(),
+    entry::<session::list::ListSessions>(),
+    entry::<task::create::Create>(),
+    entry::<task::update::Update>(),
+    entry::<task::show::Show>(),
+    entry::<task::list::ListTasks>(),
+    entry::<task::ready::Ready>(),
+    entry::<task::next::NextTask>(),
+    entry::<task::claim::Claim>(),
+    entry::<task::renew::Renew>(),
+    entry::<task::yield_claim::Yield>(),
+    entry::<task::handoff::Handoff>(),
+    entry::<task::release::Release>(),
+    entry::<task::takeover::Takeover>(),
+    entry::<task::decompose::Decompose>(),
+    entry::<task::block::Block>(),
+    entry::<task::unblock::Unblock>(),
+    entry::<task::complete::Complete>(),
+    entry::<task::finish::Finish>(),
+    entry::<task::cancel::Cancel>(),
+    entry::<task::history::History>(),
+    entry::<workspace::ensure::Ensure>(),
+    entry::<workspace::status::Status>(),
+    entry::<workspace::list::ListWorkspaces>(),
+    entry::<workspace::remove::Remove>(),
+    entry::<context::Resolve>(),
+    entry::<validate::Validate>(),
+    entry::<evidence::list::ListEvidence>(),
+    entry::<evidence::show::Show>(),
+    entry::<commit::open::Open>(),
+    entry::<commit::list::ListCommitments>(),
+    entry::<commit::show::Show>(),
+    entry::<commit::evaluate::Evaluate>(),
+    entry::<commit::close::Close>(),
+    entry::<commit::attest::Attest>(),
+    entry::<publication::publish::Publish>(),
+    entry::<publication::list::ListPublications>(),
+    entry::<publication::gate::GatePush>(),
+    entry::<ledger::log::Log>(),
+    entry::<ledger::verify::Verify>(),
+    entry::<ledger::rebuild::Rebuild>(),
+    entry::<ledger::export::Export>(),
+    entry::<ledger::backup::Backup>(),
+    entry::<ledger::recover::Recover>(),
+    entry::<catalogue::ListOps>(),
+    entry::<catalogue::DescribeOp>(),
+];
+
+/// The operation called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    OPS.iter().find(|entry| entry.info.name == name)
+}
+
+/// The longest name that is compared with those there are, in bytes.
+const MAX_SLIP_BYTES: usize = 100;
+
+/// Up to three names that are spelled much like `name`.
+pub fn near(name: &str) -> Vec<&'static str> {
+    // Nothing so long is a slip of the keyboard, and telling how far off it is would take its time.
+    if name.len() > MAX_SLIP_BYTES {
+        return Vec::new();
+    }
+    let mut scored: Vec<(usize, &'static str)> =
+        OPS.iter().map(|entry| (strsim::levenshtein(name, entry.info.name), entry.info.name)).collect();
+    scored.sort_unstable();
+    scored.into_iter().filter(|(distance, _)| *distance <= 4).take(3).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,97 @@
+//! `task.finish`: the gate. Accepts only what fresh evidence shows, under the current claim.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::needs;
+use crate::domain::effect::{Custody, Effect};
+use crate::domain::id::{EvidenceId, TaskId, TaskRef};
+use crate::domain::refusal::Refusal;
+use crate::domain::task::{Task, TaskEvent, TaskStatus};
+use crate::ops::call::{Call, Held};
+use crate::ops::op::Op;
+use crate::ops::verification::assess::evidence_of;
+use crate::ops::verification::gate::{self, Judged};
+use crate::ops::verification::subject::Subject;
+use crate::rules::contract;
+use crate::rules::verification::state::{Completion, CompletionFacts, CriterionState, completion};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct In {
+    task: TaskRef,
+    /// What was done; recorded as the claim that it is, unless `task.complete` recorded one
+    #[serde(default)]
+    summary: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Out {
+    task: TaskId,
+    status: TaskStatus,
+    state: Completion,
+    criteria: Vec<CriterionState>,
+    evidence: Vec<EvidenceId>,
+}
+
+pub struct Finish;
+
+impl Op for Finish {
+    const NAME: &'static str = "task.finish";
+    const ABOUT: &'static str = "Ask the gate: finished only if fresh evidence shows every required criterion";
+    const EFFECT: Effect = Effect::Write;
+    const CUSTODY: Custody = Custody::Claim;
+    const POSITIONAL: &'static [&'static str] = &["task"];
+    const HIDDEN: &'static [&'static str] = &["criteria.required", "criteria.strength", "criteria.last"];
+    const EXAMPLES: &'static [(&'static str, &'static str)] =
+        &[("kctl task finish t-7k2", "exits with 10 and lists what is unmet, if anything is")];
+    type In = In;
+    type Out = Out;
+
+    fn task(input: &In) -> Option<&TaskRef> {
+        Some(&input.task)
+    }
+
+    fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
+        let mut task = call.task(&input.task)?;
+        let fence = call.claim()?.fence;
+        if let Some(summary) = input.summary {
+            contract::text("summary", &summary, 1)?;
+            let claimed = TaskEvent::CompletionClaimed { fence, summary };
+            task = call.record::<Task>(&task.value.id, task.ver, claimed)?;
+        }
+        let subject = Subject::of_task(call, &task.value)?;
+        let judged = gate::judge(call, &subject)?;
+        let waits_for = needs::unmet(call, &task.value)?;
+        if !waits_for.is_empty() || !accepts(&task.value, &judged) {
+            return Err(reject(call, &task, fence, &judged, &waits_for)?);
+        }
+        let evidence = evidence_of(&judged.criteria);
+        let contract_digest = subject.contract_digest;
+        let finished = TaskEvent::Finished { fence, evidence: evidence.clone(), contract_digest };
+        let task = call.record::<Task>(&task.value.id, task.ver, finished)?.value;
+        call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": task.id }));
+        let facts = CompletionFacts { blocked: false, claimed_done: true, criteria: &judged.criteria };
+        Ok(Out { state: completion(facts), task: task.id, status: task.status, criteria: judged.criteria, evidence })
+    }
+}
+
+fn accepts(task: &Task, judged: &Judged) -> bool {
+    let something_shown = judged.criteria.iter().any(|state| state.required);
+    task.block.is_none() && judged.running.is_none() && judged.unmet().is_empty() && something_shown
+}
+
+/// Counts the refusal: the ledger keeps how often, so that it outlives processes and conversations.
+fn reject(
+    call: &mut Call<'_>,
+    task: &Held<Task>,
+    fence: u64,
+    judged: &Judged,
+    waits_for: &[TaskId],
+) -> Result<Refusal, Refusal> {
+    let unmet = judged.unmet().iter().map(|state| state.id.clone()).collect();
+    let rejected = TaskEvent::FinalizationRejected { fence, unmet, basis: judged.basis.clone() };
+    let task = call.record::<Task>(&task.value.id, task.ver, rejected)?.value;
+    Ok(gate::rejected(&task, judged, waits_for, &task.rejections))
+}

@@ -1,0 +1,262 @@
+//! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::domain::contract::CriterionId;
+use crate::domain::effect::{Custody, Effect};
+use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
+use crate::domain::profile::CheckName;
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::run::{Candidate, Run, Verdict};
+use crate::ops::call::Call;
+use crate::ops::op::{Op, Span};
+use crate::ops::verification::assess::{self, Assessed};
+use crate::ops::verification::execute;
+use crate::ops::verification::subject::Subject;
+use crate::rules::verification::due::{Due, What, in_order};
+use crate::rules::verification::state::{CriterionState, Standing};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct In {
+    /// The task whose criteria are shown, in its workspace
+    #[serde(default)]
+    task: Option<TaskRef>,
+    /// The commitment whose criteria are shown
+    #[serde(default, alias = "commit")]
+    commitment: Option<CommitmentRef>,
+    /// `task`: the criteria; `branch`: what publication needs as well; `ci`: what a runner without custody can show
+    #[serde(default)]
+    scope: Option<Scope>,
+    /// Only these criteria
+    #[serde(default)]
+    criteria: Vec<CriterionId>,
+    /// Only these checks, of those that are due
+    #[serde(default)]
+    checks: Vec<CheckName>,
+    /// Run also what has fresh evidence
+    #[serde(default)]
+    rerun: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Task,
+    Branch,
+    Ci,
+}
+
+/// What came of one thing that was due.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Shown {
+    check: String,
+    verdict: Verdict,
+    /// Whether nothing was run because evidence for exactly these inputs was there.
+    fresh: bool,
+    /// Seconds that the run took.
+    seconds: f64,
+    reasons: Vec<String>,
+    criteria: Vec<CriterionId>,
+    evidence: Option<EvidenceId>,
+    /// The last lines of the output, unless it passed.
+    tail: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Out {
+    scope: Scope,
+    work_tree: String,
+    candidate: Candidate,
+    results: Vec<Shown>,
+    criteria: Vec<CriterionState>,
+    /// Whether everything that was asked for has passed on exactly these inputs.
+    verified: bool,
+    /// Whether nothing that was looked at stands against publication; `publish` judges the rest.
+    publication_ready: bool,
+}
+
+pub struct Validate;
+
+impl Op for Validate {
+    const NAME: &'static str = "validate";
+    const ABOUT: &'static str = "Run the checks that are due, skip what is fresh, and say where each criterion stands";
+    const EFFECT: Effect = Effect::Write;
+    const CUSTODY: Custody = Custody::None;
+    const SPAN: Span = Span::Steps;
+    const POSITIONAL: &'static [&'static str] = &["task"];
+    const COLUMNS: &'static [&'static str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
+    const HOLDS: Option<&'static str> = Some("verified");
+    const HIDDEN: &'static [&'static str] = &[
+        "scope",
+        "work_tree",
+        "candidate",
+        "results.criteria",
+        "criteria.required",
+        "criteria.strength",
+        "criteria.last",
+    ];
+    const TEXTS: &'static [&'static str] = &["results.tail"];
+    const EXAMPLES: &'static [(&'static str, &'static str)] = &[
+        ("kctl validate t-7k2", "the task's criteria, in its workspace; exits with 8 unless all of them hold"),
+        ("kctl validate --scope branch", "everything that publication needs, in this work tree"),
+        ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
+    ];
+    type In = In;
+    type Out = Out;
+
+    fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
+        let subject = subject(call, &input)?;
+        let scope = input.scope.unwrap_or(if subject.task.is_some() || subject.commitment.is_some() {
+            Scope::Task
+        } else {
+            Scope::Branch
+        });
+        let due = wanted(&subject, scope, &input)?;
+        let before = assess::snapshot(call, &subject)?;
+        let assessed = assess::look_up(call, &subject, due, &before)?;
+        let results = show_all(call, &subject, assessed, &before, input.rerun)?;
+        answer(call, &subject, scope, results)
+    }
+}
+
+fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
+    match (&input.task, &input.commitment) {
+        (Some(_), Some(_)) => Err(Refusal::invalid(
+            "commitment",
+            "`task` and `commitment` cannot be given together: a task knows its own",
+        )),
+        (Some(task), None) => Subject::of_task(call, &call.task(task)?.value),
+        (None, Some(commitment)) => Subject::of_commitment(call, &call.commitment(commitment)?.value),
+        (None, None) => Subject::of_tree(call),
+    }
+}
+
+/// What is due in `scope`, narrowed to what was asked for, with every check after those it needs.
+fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refusal> {
+    let required = scope != Scope::Task || !subject.contract.requires_something();
+    let mut due = subject.due(required);
+    if !input.criteria.is_empty() {
+        for id in &input.criteria {
+            if subject.contract.criterion(id).is_none() {
+                return Err(Refusal::invalid("criteria", format!("`{id}` is no criterion here")));
+            }
+        }
+        due.retain(|one| one.criteria.iter().any(|id| input.criteria.contains(id)));
+    }
+    if !input.checks.is_empty() {
+        let all: Vec<String> = due.iter().map(Due::title).collect();
+        if let Some(unknown) = input.checks.iter().find(|name| !all.contains(&name.to_string())) {
+            return Err(Refusal::new(Code::CHECK_UNKNOWN, format!("no check `{unknown}` is due here"))
+                .with("field", "checks")
+                .with("known", all));
+        }
+        due.retain(|one| input.checks.iter().any(|name| one.title() == name.as_str()));
+    }
+    Ok(in_order(due, subject.judges()))
+}
+
+/// Shows one after the other. What needs a check that did not pass is skipped.
+fn show_all(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    assessed: Vec<Assessed>,
+    before: &crate::domain::tree::Snapshot,
+    rerun: bool,
+) -> Result<Vec<Shown>, Refusal> {
+    let mut results: Vec<Shown> = Vec::new();
+    for one in assessed {
+        let unmet = unmet_need(&one.due, &results);
+        let shown = match (unmet, &one.found.unavailable) {
+            (_, Some(why)) => not_run(&one.due, Verdict::Unavailable, why.clone()),
+            (Some(need), _) => not_run(&one.due, Verdict::Skipped, format!("it needs `{need}`, which did not pass")),
+            (None, None) if one.is_answered(subject.fence) && !rerun => {
+                let run = one.found.fresh.as_ref().expect("what is fresh was found");
+                shown(&one.due, run, true)
+            }
+            (None, None) if call.dry_run => not_run(&one.due, Verdict::Skipped, "it is due".to_owned()),
+            (None, None) => {
+                let run = execute::execute(call, subject, &one, before)?;
+                shown(&one.due, &run, false)
+            }
+        };
+        results.push(shown);
+    }
+    Ok(results)
+}
+
+fn unmet_need(due: &Due, results: &[Shown]) -> Option<String> {
+    let What::Check { check, .. } = &due.what else { return None };
+    let failed =
+        |need: &&CheckName| results.iter().any(|shown| shown.check == need.as_str() && shown.verdict != Verdict::Pass);
+    check.needs.iter().find(failed).map(ToString::to_string)
+}
+
+fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
+    Shown {
+        check: due.title(),
+        verdict,
+        fresh: false,
+        seconds: 0.0,
+        reasons: vec![why],
+        criteria: due.criteria.clone(),
+        evidence: None,
+        tail: String::new(),
+    }
+}
+
+fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
+    let record = run.record.as_ref().expect("a finished run has a record");
+    Shown {
+        check: due.title(),
+        verdict: record.verdict,
+        fresh,
+        seconds: record.ended.ms().saturating_sub(record.started.ms()).max(0) as f64 / 1000.0,
+        reasons: record.reasons.clone(),
+        criteria: due.criteria.clone(),
+        evidence: Some(run.id.clone()),
+        tail: if record.verdict == Verdict::Pass { String::new() } else { record.tail.clone() },
+    }
+}
+
+fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Shown>) -> Result<Out, Refusal> {
+    // The tree is read once more: a check that edited files must not vouch for the one before it.
+    let after = assess::snapshot(call, subject)?;
+    let assessed = assess::look_up(call, subject, subject.due(false), &after)?;
+    let criteria = assess::criteria(call, subject, &assessed);
+    let candidate = execute::candidate(call, subject)?;
+    let shown_pass = results.iter().all(|shown| shown.verdict == Verdict::Pass);
+    let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state == Standing::Met);
+    let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());
+    let publication_ready = verified && candidate.clean && scope == Scope::Branch;
+    propose(call, subject, &results, verified);
+    Ok(Out {
+        scope,
+        work_tree: subject.work_tree.display().to_string(),
+        candidate,
+        results,
+        criteria,
+        verified,
+        publication_ready,
+    })
+}
+
+fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) {
+    if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
+        && let Some(evidence) = &failed.evidence
+    {
+        call.propose("evidence.show", "shows the whole output", json!({ "evidence": evidence, "output": true }));
+    }
+    if results.is_empty() {
+        call.warn("nothing_due", "no criterion and no required check asks for anything here");
+    }
+    match (&subject.task, verified) {
+        (Some(task), true) => call.propose("task.finish", "asks the gate", json!({ "task": task })),
+        (Some(task), false) => {
+            call.propose("validate", "again, when that is mended", json!({ "task": task }));
+        }
+        (None, _) => {}
+    }
+}

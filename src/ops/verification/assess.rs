@@ -1,0 +1,170 @@
+//! Where criteria stand: recorded verdicts, looked up by what they were about. Nothing is run here.
+
+use crate::domain::contract::{Criterion, Proof};
+use crate::domain::digest::{Digest, Fields};
+use crate::domain::fold::Kind;
+use crate::domain::id::EvidenceId;
+use crate::domain::refusal::Refusal;
+use crate::domain::run::{Run, Verdict};
+use crate::domain::tree::Snapshot;
+use crate::ops::call::Call;
+use crate::ops::fault;
+use crate::ports::ledger::Query;
+use crate::rules::inputs;
+use crate::rules::verification::due::{Due, What};
+use crate::rules::verification::proofs::File;
+use crate::rules::verification::state::{CriterionState, Found, Standing, judge, judge_attested};
+
+use super::execute;
+use super::subject::Subject;
+
+/// How many runs on the same inputs are looked through for one of the same definition.
+const MAX_LOOKED_AT: u32 = 20;
+/// How many changed paths a stale criterion names.
+const MAX_CHANGED: usize = 20;
+
+/// One thing that is due, what its inputs are now, and what the ledger has on it.
+pub struct Assessed {
+    pub due: Due,
+    pub input: Digest,
+    pub found: Found,
+}
+
+impl Assessed {
+    /// Whether there is an answer for exactly this, that a fence does not rule out. A run that could not tell is no
+    /// answer: what it lacked may be there by now.
+    pub fn is_answered(&self, fence: Option<u64>) -> bool {
+        let record = self.found.fresh.as_ref().and_then(|run| run.record.as_ref());
+        record.is_some_and(|record| {
+            matches!(record.verdict, Verdict::Pass | Verdict::Fail) && (fence.is_none() || record.fence == fence)
+        })
+    }
+}
+
+/// The files of the subject's work tree as they are now.
+pub fn snapshot(call: &Call<'_>, subject: &Subject) -> Result<Snapshot, Refusal> {
+    call.world.trees.snapshot(&subject.work_tree).map_err(fault::of_tree)
+}
+
+/// The digest of the inputs of `due` within `snapshot`.
+pub fn input_of(due: &Due, snapshot: &Snapshot) -> Result<Digest, Refusal> {
+    inputs::digest(snapshot, &due.inputs()).map_err(|why| Refusal::invalid("inputs", why.to_string()))
+}
+
+/// The digest of the one file that a proof is about. A snapshot leaves out what git ignores, and a verdict on such a
+/// file would stay fresh for ever: it is digested as it lies on disk.
+fn input_of_file(
+    call: &Call<'_>,
+    subject: &Subject,
+    due: &Due,
+    proof: &Proof,
+    snapshot: &Snapshot,
+) -> Result<Digest, Refusal> {
+    let path = proof.path().unwrap_or_default();
+    let listed = snapshot.entries.binary_search_by(|entry| entry.path.as_bytes().cmp(path.as_bytes())).is_ok();
+    if listed {
+        return input_of(due, snapshot);
+    }
+    let (kind, content) = match execute::file(call, subject, path) {
+        File::Absent => return input_of(due, snapshot),
+        File::Regular(bytes) => ("regular", Digest::of(&bytes).as_str().to_owned()),
+        File::Other(kind) => ("other", kind.to_owned()),
+        File::Unreadable(why) => ("unreadable", why),
+    };
+    let mut fields = Fields::new();
+    fields.push(input_of(due, snapshot)?.as_str().as_bytes()).push(kind.as_bytes()).push(content.as_bytes());
+    Ok(fields.finish())
+}
+
+/// Looks up what the ledger has on each thing that is due.
+pub fn look_up(
+    call: &Call<'_>,
+    subject: &Subject,
+    due: Vec<Due>,
+    snapshot: &Snapshot,
+) -> Result<Vec<Assessed>, Refusal> {
+    due.into_iter()
+        .map(|due| {
+            let input = match &due.what {
+                What::Proof(proof) if proof.path().is_some() => input_of_file(call, subject, &due, proof, snapshot)?,
+                What::Proof(_) | What::Check { .. } | What::Undeclared { .. } => input_of(&due, snapshot)?,
+            };
+            let found = find(call, subject, &due, &input)?;
+            Ok(Assessed { due, input, found })
+        })
+        .collect()
+}
+
+fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result<Found, Refusal> {
+    if let What::Undeclared { check } = &due.what {
+        let unavailable = Some(format!("the profile declares no check `{check}`"));
+        return Ok(Found { unavailable, ..Found::default() });
+    }
+    let by_name = Query { name: Some(due.key.clone()), limit: MAX_LOOKED_AT, ..Query::all(Kind::Run) };
+    let on_input = Query { owner: Some(input.to_string()), ..by_name.clone() };
+    let fresh = newest(call, &on_input, |run| is_of(run, due))?;
+    let of_task = Query { parent: subject.task.as_ref().map(ToString::to_string), ..by_name };
+    let last = newest(call, &of_task, |run| run.record.is_some())?;
+    let fresh = fresh.or_else(|| subject.published.iter().find(|run| is_published(run, due)).cloned());
+    let changed = match (&fresh, &last) {
+        (None, Some(run)) => changed_since(call, subject, due, run),
+        _ => Vec::new(),
+    };
+    Ok(Found { fresh, last, changed, unavailable: None })
+}
+
+fn newest(call: &Call<'_>, query: &Query, wanted: impl Fn(&Run) -> bool) -> Result<Option<Run>, Refusal> {
+    Ok(call.query::<Run>(query)?.into_iter().map(|held| held.value).find(|run| wanted(run)))
+}
+
+fn is_of(run: &Run, due: &Due) -> bool {
+    run.record.is_some() && run.subject.as_ref().is_some_and(|subject| subject.definition == due.definition)
+}
+
+/// Whether `run` was published as evidence for what is due. A scope is judged against a task's own base and baseline,
+/// and those are gone with its workspace: what was asked is the same all the same.
+fn is_published(run: &Run, due: &Due) -> bool {
+    let asks_the_same = |run: &Run| {
+        let scope = matches!(&due.what, What::Proof(Proof::DiffScope { .. }));
+        let asked = |key: &str| key.rsplit_once(':').map(|(asked, _)| asked.to_owned());
+        scope && run.subject.as_ref().is_some_and(|subject| asked(&subject.key) == asked(&due.key))
+    };
+    is_of(run, due) || (run.record.is_some() && asks_the_same(run))
+}
+
+/// Inputs that differ from the commit that `run` was made on. Best effort: it only explains.
+fn changed_since(call: &Call<'_>, subject: &Subject, due: &Due, run: &Run) -> Vec<String> {
+    let head = run.record.as_ref().and_then(|record| record.candidate.head.clone());
+    let (Some(head), Ok(git)) = (head, call.repository()) else { return Vec::new() };
+    let Ok(changes) = git.changed_since(&subject.work_tree, &head) else { return Vec::new() };
+    let globs = due.inputs();
+    let among_inputs =
+        |path: &str| globs.is_empty() || crate::rules::scope::compile(&globs).is_ok_and(|globs| globs.is_match(path));
+    let mut paths: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
+    paths.retain(|path| among_inputs(path));
+    paths.dedup();
+    paths.truncate(MAX_CHANGED);
+    paths
+}
+
+/// Judges every criterion of the subject's contract by what was looked up.
+pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed]) -> Vec<CriterionState> {
+    let now = call.now();
+    let none = Found::default();
+    let of = |criterion: &Criterion| match &criterion.proof {
+        Proof::Attested { .. } => judge_attested(criterion, &subject.attestations, &subject.contract_digest),
+        _ => {
+            let found = assessed.iter().find(|one| one.due.criteria.contains(&criterion.id)).map(|one| &one.found);
+            judge(criterion, found.unwrap_or(&none), subject.fence, now)
+        }
+    };
+    subject.contract.criteria.iter().map(of).collect()
+}
+
+/// The evidence that met criteria rest on.
+pub fn evidence_of(states: &[CriterionState]) -> Vec<EvidenceId> {
+    let met = states.iter().filter(|state| state.state == Standing::Met);
+    let mut ids: Vec<EvidenceId> = met.filter_map(|state| state.evidence.clone()).collect();
+    ids.dedup();
+    ids
+}

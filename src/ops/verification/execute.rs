@@ -1,0 +1,254 @@
+//! Making evidence: a check is run, or a proof looked up, and what came of it is recorded.
+
+use crate::domain::contract::{Proof, Strength};
+use crate::domain::digest::Digest;
+use crate::domain::id::EvidenceId;
+use crate::domain::path::TreePath;
+use crate::domain::plan::Place;
+use crate::domain::profile::{Check, CheckName};
+use crate::domain::refusal::{Code, Refusal};
+use crate::domain::run::{Candidate, Level, Record, Run, RunEvent, Subject as About, Verdict};
+use crate::domain::stamp::{Length, Stamp};
+use crate::domain::tree::Snapshot;
+use crate::ops::call::Call;
+use crate::ops::fault;
+use crate::ops::program;
+use crate::ops::workspace::prepare::hex;
+use crate::ports::files::EntryKind;
+use crate::ports::runner::{Ended, Invocation, MAX_OUTPUT_BYTES, Outcome};
+use crate::rules::verification::due::{Due, What};
+use crate::rules::verification::proofs::{self, File, Finding, Search};
+use crate::rules::verification::verdict;
+
+use super::assess::{self, Assessed};
+use super::subject::Subject;
+
+/// How many of the last output lines a record keeps.
+const TAIL_LINES: usize = 40;
+/// What a run may take beyond its timeout before its supervisor counts as dead.
+const SUPERVISOR_GRACE: Length = Length::seconds(60);
+/// The largest file that a proof reads, in bytes.
+const MAX_PROOF_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Shows one thing that is due, and records it. `snapshot` is the tree as it is before.
+pub fn execute(call: &mut Call<'_>, subject: &Subject, one: &Assessed, snapshot: &Snapshot) -> Result<Run, Refusal> {
+    let id = EvidenceId::new(call.world.ids.uuid());
+    match &one.due.what {
+        What::Check { name, check } => run_check(call, subject, one, &id, (name, check)),
+        What::Proof(proof) => prove(call, subject, one, &id, proof, snapshot),
+        What::Undeclared { check } => {
+            Err(Refusal::new(Code::CHECK_UNKNOWN, format!("the profile declares no check `{check}`")))
+        }
+    }
+}
+
+fn run_check(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    one: &Assessed,
+    id: &EvidenceId,
+    (name, check): (&CheckName, &Check),
+) -> Result<Run, Refusal> {
+    let deadline = call.now().plus(check.timeout).plus(SUPERVISOR_GRACE);
+    start(call, subject, one, id, deadline)?;
+    call.world.progress.started(name.as_str(), &check.run.to_string());
+    let mut invocation = Invocation::new(program::of(&check.run), &subject.work_tree, check.timeout);
+    invocation.pass_env.clone_from(&check.env);
+    let kept = call.profile()?.limits.max_output.bytes();
+    invocation.max_output_bytes = usize::try_from(kept).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
+    let progress = call.world.progress;
+    let outcome = call.world.runner.run(&invocation, &mut |text| progress.output(name.as_str(), text));
+    let after = assess::snapshot(call, subject)?;
+    let input_after = assess::input_of(&one.due, &after)?;
+    let mut finding = verdict::of_outcome(&outcome, &check.run, input_after != one.input);
+    if names_no_file(&one.due, &after)? {
+        finding = Finding::error("its inputs name no file, so nothing could ever make it stale");
+    }
+    progress.ended(name.as_str(), finding.verdict.name());
+    let mut record = record(call, subject, finding, one.input.clone(), input_after)?;
+    keep_outcome(call, &mut record, &outcome)?;
+    record.argv = program::argv(&check.run);
+    if let Some(tool) = verdict::program_of(&check.run)
+        && let Ok(version) = call.world.runner.tool_version(&tool, &subject.work_tree)
+    {
+        record.tools.insert(tool, version);
+    }
+    end(call, id, record)
+}
+
+fn names_no_file(due: &Due, snapshot: &Snapshot) -> Result<bool, Refusal> {
+    let narrowed = crate::rules::inputs::narrowed(snapshot, &due.inputs());
+    Ok(narrowed.map_err(|why| Refusal::invalid("inputs", why.to_string()))?.is_empty())
+}
+
+/// Moves what the runner saw into the record; the whole output becomes an artifact, redacted already (I12).
+fn keep_outcome(call: &Call<'_>, record: &mut Record, outcome: &Outcome) -> Result<(), Refusal> {
+    let output = &outcome.output;
+    record.output = Some(call.artifacts()?.store(output.text.as_bytes()).map_err(fault::of_artifact)?);
+    record.output_bytes = output.bytes_total;
+    record.output_omitted = output.bytes_omitted;
+    record.redactions = output.redactions;
+    record.tail = program::tail(&output.text, TAIL_LINES);
+    record.exit = match outcome.ended {
+        Ended::Exited { code } => Some(code),
+        Ended::Signalled { .. } | Ended::TimedOut { .. } | Ended::Interrupted { .. } | Ended::NotStarted(_) => None,
+    };
+    record.signal = outcome.signal();
+    record.pipe_statuses.clone_from(&outcome.pipe_statuses);
+    record.env_digest = Some(outcome.env_digest.clone());
+    record.started = outcome.started;
+    record.ended = outcome.finished;
+    Ok(())
+}
+
+fn prove(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    one: &Assessed,
+    id: &EvidenceId,
+    proof: &Proof,
+    snapshot: &Snapshot,
+) -> Result<Run, Refusal> {
+    let finding = match proof {
+        Proof::FileExists { path } | Proof::FileAbsent { path } | Proof::FileContains { path, .. } => {
+            proofs::of_file(proof, &file(call, subject, path))
+        }
+        Proof::SearchNone { pattern, paths } => search(call, subject, pattern, paths, snapshot),
+        Proof::DiffScope { paths } => scope(call, subject, paths, snapshot)?,
+        Proof::Check { .. } | Proof::Attested { .. } => Finding::error("it is not looked up in the tree"),
+    };
+    start(call, subject, one, id, call.now().plus(SUPERVISOR_GRACE))?;
+    let record = record(call, subject, finding, one.input.clone(), one.input.clone())?;
+    end(call, id, record)
+}
+
+/// The file at `path` of the subject's work tree, as a proof sees it.
+pub fn file(call: &Call<'_>, subject: &Subject, path: &str) -> File {
+    let at = Place::tree(path);
+    let look = || -> Result<File, Refusal> {
+        let files = call.files(Some(&subject.work_tree))?;
+        Ok(match files.look(&at)?.map(|entry| entry.kind) {
+            None => File::Absent,
+            Some(EntryKind::Dir) => File::Other("a directory"),
+            Some(EntryKind::Link) => File::Other("a symbolic link"),
+            Some(EntryKind::Other) => File::Other("neither file nor directory"),
+            Some(EntryKind::File) => files.read(&at, MAX_PROOF_BYTES)?.map_or(File::Absent, File::Regular),
+        })
+    };
+    look().unwrap_or_else(|why| File::Unreadable(why.message().to_owned()))
+}
+
+fn search(call: &Call<'_>, subject: &Subject, pattern: &str, paths: &[String], snapshot: &Snapshot) -> Finding {
+    let mut search = match Search::new(pattern, paths) {
+        Ok(search) => search,
+        Err(why) => return Finding::error(why),
+    };
+    for entry in snapshot.entries.iter().filter(|entry| search.covers(&entry.path)).collect::<Vec<_>>() {
+        match call.world.trees.read(&subject.work_tree, &entry.path, MAX_PROOF_BYTES) {
+            Ok(Some(bytes)) => search.look(&entry.path, &bytes),
+            Ok(None) => {}
+            Err(why) => return Finding::error(format!("`{}` cannot be read: {why}", entry.path)),
+        }
+    }
+    search.finish(proofs::control_for(pattern).as_deref())
+}
+
+fn scope(call: &Call<'_>, subject: &Subject, paths: &[String], snapshot: &Snapshot) -> Result<Finding, Refusal> {
+    let Some(base) = &subject.base else {
+        return Ok(Finding::error("there is no base that changes could be told from"));
+    };
+    // Against where the work parts from the base: what others changed on the base meanwhile is not this work's, whether
+    // or not the work was moved onto it.
+    let git = call.repository()?;
+    let head = git.head(&subject.work_tree).map_err(fault::of_git)?.at.commit().cloned();
+    let parted = head.map(|head| git.fork_point(&base.commit, &head)).transpose().map_err(fault::of_git)?.flatten();
+    let made_on = subject.workspace.as_ref().and_then(|workspace| workspace.base.clone());
+    let from = parted.or(made_on).unwrap_or_else(|| base.commit.clone());
+    let changes = git.changed_since(&subject.work_tree, &from).map_err(fault::of_git)?;
+    let content = |path: &TreePath| match snapshot.entries.binary_search_by(|entry| entry.path.cmp(path)) {
+        Ok(index) => hex(&snapshot.entries[index].digest),
+        Err(_) => String::new(),
+    };
+    let changed: Vec<(TreePath, String)> =
+        changes.into_iter().map(|change| (change.path.clone(), content(&change.path))).collect();
+    let baseline = subject.ground().baseline;
+    Ok(proofs::diff_scope(paths, &changed, baseline))
+}
+
+/// A record with what every kind of run has in common.
+fn record(
+    call: &Call<'_>,
+    subject: &Subject,
+    finding: Finding,
+    input_before: Digest,
+    input_after: Digest,
+) -> Result<Record, Refusal> {
+    let now = call.now();
+    // A failed or undetermined check earns nothing (I5).
+    let strength = if finding.verdict == Verdict::Pass { Strength::Observed } else { Strength::Asserted };
+    Ok(Record {
+        verdict: finding.verdict,
+        reasons: finding.reasons,
+        level: Level::L1,
+        strength,
+        argv: Vec::new(),
+        cwd: ".".to_owned(),
+        work_tree: subject.work_tree.display().to_string(),
+        env_digest: None,
+        tools: std::collections::BTreeMap::new(),
+        input_before,
+        input_after,
+        candidate: candidate(call, subject)?,
+        contract_digest: Some(subject.contract_digest.clone()),
+        started: now,
+        ended: now,
+        exit: None,
+        signal: None,
+        pipe_statuses: Vec::new(),
+        output: None,
+        output_bytes: 0,
+        output_omitted: 0,
+        redactions: 0,
+        tail: String::new(),
+        session: call.caller.session.clone(),
+        fence: subject.fence,
+        kctl_version: crate::VERSION.to_owned(),
+    })
+}
+
+/// The exact tree, and the base it builds on.
+pub fn candidate(call: &Call<'_>, subject: &Subject) -> Result<Candidate, Refusal> {
+    let git = call.repository()?;
+    let head = git.head(&subject.work_tree).map_err(fault::of_git)?;
+    Ok(Candidate {
+        head: head.at.commit().cloned(),
+        tree: head.tree,
+        base: subject.base.as_ref().map(|base| base.commit.clone()),
+        clean: git.dirt(&subject.work_tree).map_err(fault::of_git)?.is_empty(),
+    })
+}
+
+fn start(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    one: &Assessed,
+    id: &EvidenceId,
+    deadline: Stamp,
+) -> Result<(), Refusal> {
+    let about = About {
+        key: one.due.key.clone(),
+        definition: one.due.definition.clone(),
+        task: subject.task.clone(),
+        commitment: subject.commitment.clone(),
+        criteria: one.due.criteria.clone(),
+    };
+    call.step(|call| call.record::<Run>(id, 0, RunEvent::Started { subject: about.clone(), deadline }).map(drop))
+}
+
+fn end(call: &mut Call<'_>, id: &EvidenceId, record: Record) -> Result<Run, Refusal> {
+    let record = Box::new(record);
+    call.step(|call| {
+        let held = call.load_or_blank::<Run>(id)?;
+        Ok(call.record::<Run>(id, held.ver, RunEvent::Ended { record: record.clone() })?.value)
+    })
+}

@@ -1,0 +1,153 @@
+//! What is verified: a contract, the work tree it is judged in, and the base that judges.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::commitment::Commitment;
+use crate::domain::contract::{Attestation, Contract};
+use crate::domain::digest::Digest;
+use crate::domain::fold::{Kind, Rel};
+use crate::domain::id::{CommitmentId, TaskId};
+use crate::domain::profile::Profile;
+use crate::domain::refusal::Refusal;
+use crate::domain::run::Run;
+use crate::domain::task::Task;
+use crate::domain::workspace::{Dirt, Workspace};
+use crate::ops::base::Base;
+use crate::ops::call::Call;
+use crate::ops::workspace::look;
+use crate::ports::ledger::Query;
+use crate::rules::verification::due::{Due, Ground, Judges, add_required, of_criteria};
+
+/// What is verified, with everything that decides how.
+pub struct Subject {
+    pub task: Option<TaskId>,
+    pub commitment: Option<CommitmentId>,
+    pub contract: Contract,
+    pub contract_digest: Digest,
+    pub attestations: Vec<Attestation>,
+    pub work_tree: PathBuf,
+    pub workspace: Option<Workspace>,
+    pub base: Option<Base>,
+    pub tree_profile: Option<Profile>,
+    /// The claim under which evidence counts.
+    pub fence: Option<u64>,
+    /// Evidence that a verified publication rests on: it speaks for what was published, whatever became of the tree.
+    pub published: Vec<Run>,
+}
+
+impl Subject {
+    /// A task. Without criteria of its own it is held to its commitment's, and without those to the base's required
+    /// checks.
+    pub fn of_task(call: &Call<'_>, task: &Task) -> Result<Self, Refusal> {
+        let (work_tree, workspace) = look::work_tree_for(call, Some(&task.id))?;
+        let mut subject = Self::in_tree(call, work_tree, workspace)?;
+        subject.task = Some(task.id.clone());
+        subject.commitment.clone_from(&task.commitment);
+        subject.contract = task.contract.clone();
+        subject.contract_digest = task.contract_digest.clone();
+        subject.attestations.clone_from(&task.attestations);
+        subject.fence = task.claim.as_ref().map(|claim| claim.fence);
+        if task.contract.criteria.is_empty()
+            && let Some(id) = &task.commitment
+            && let Some(held) = call.load::<Commitment>(id)?
+        {
+            subject.contract.criteria = held.value.contract.criteria;
+            subject.contract_digest = held.value.contract_digest;
+            subject.attestations = held.value.attestations;
+        }
+        Ok(subject)
+    }
+
+    /// A commitment, judged where its work is: in the one workspace of its tasks, or else where the call was made.
+    pub fn of_commitment(call: &Call<'_>, commitment: &Commitment) -> Result<Self, Refusal> {
+        let tasks = tasks_of(call, &commitment.id)?;
+        let mut open = Vec::new();
+        let mut published = Vec::new();
+        for task in &tasks {
+            open.extend(look::standing(call, &task.id).ok());
+            for publication in look::published(call, &task.id)? {
+                for evidence in publication.cleared.into_iter().flat_map(|cleared| cleared.evidence) {
+                    published.extend(call.load::<Run>(&evidence)?.map(|held| held.value));
+                }
+            }
+        }
+        let here = call.repository()?.place().work_tree.clone();
+        let inside = |workspace: &&Workspace| here.as_deref() == Some(Path::new(&workspace.path));
+        let workspace = match (open.iter().find(inside), open.as_slice()) {
+            (Some(here), _) => Some(here.clone()),
+            (None, [only]) => Some(only.clone()),
+            (None, _) => None,
+        };
+        let work_tree = match &workspace {
+            Some(workspace) => PathBuf::from(&workspace.path),
+            None => call.work_tree()?.to_owned(),
+        };
+        let mut subject = Self::in_tree(call, work_tree, workspace)?;
+        subject.commitment = Some(commitment.id.clone());
+        subject.contract = commitment.contract.clone();
+        subject.contract_digest = commitment.contract_digest.clone();
+        subject.attestations.clone_from(&commitment.attestations);
+        subject.published = published;
+        Ok(subject)
+    }
+
+    /// No task and no commitment: the tree that the call was made in, against the base.
+    pub fn of_tree(call: &Call<'_>) -> Result<Self, Refusal> {
+        Self::in_tree(call, call.work_tree()?.to_owned(), None)
+    }
+
+    fn in_tree(call: &Call<'_>, work_tree: PathBuf, workspace: Option<Workspace>) -> Result<Self, Refusal> {
+        let contract = Contract::default();
+        Ok(Self {
+            task: None,
+            commitment: None,
+            contract_digest: contract.digest(),
+            contract,
+            attestations: Vec::new(),
+            base: call.base()?,
+            tree_profile: call.work_tree_profile(Some(&work_tree))?,
+            work_tree,
+            workspace,
+            fence: None,
+            published: Vec::new(),
+        })
+    }
+
+    pub fn judges(&self) -> Judges<'_> {
+        Judges {
+            base: self.base.as_ref().and_then(|base| base.profile.as_ref()),
+            work_tree: self.tree_profile.as_ref(),
+        }
+    }
+
+    /// The profile whose required checks count: the base's, where it has one.
+    pub fn judge(&self) -> Option<&Profile> {
+        self.judges().base.or(self.judges().work_tree)
+    }
+
+    pub fn ground(&self) -> Ground<'_> {
+        const NONE: &[Dirt] = &[];
+        let recorded = self.workspace.as_ref();
+        Ground {
+            // A commitment's changes are judged where its work is: by the same key as the task's own.
+            task: self.task.as_ref().or(recorded.map(|workspace| &workspace.task)),
+            base: self.base.as_ref().map(|base| &base.commit),
+            baseline: recorded.map_or(NONE, |workspace| workspace.baseline.as_slice()),
+        }
+    }
+
+    /// What the contract asks for, and what publication asks for as well if `required`.
+    pub fn due(&self, required: bool) -> Vec<Due> {
+        let mut due = of_criteria(&self.contract.criteria, self.judges(), self.ground());
+        if let Some(profile) = self.judge().filter(|_| required) {
+            add_required(&mut due, profile);
+        }
+        due
+    }
+}
+
+/// The tasks that work for a commitment.
+pub fn tasks_of(call: &Call<'_>, commitment: &CommitmentId) -> Result<Vec<Task>, Refusal> {
+    let query = Query { link: Some((Rel::Commitment, commitment.to_string())), ..Query::all(Kind::Task) };
+    Ok(call.query::<Task>(&query)?.into_iter().map(|held| held.value).collect())
+}

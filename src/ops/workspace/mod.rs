@@ -1,0 +1,8 @@
+//! Workspaces: git worktrees and branches, each made for one claimed task.
+
+pub mod ensure;
+pub mod list;
+pub mod look;
+pub mod prepare;
+pub mod remove;
+pub mod status;
