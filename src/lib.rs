@@ -6,6 +6,7 @@
 
 pub mod adapters;
 pub mod domain;
+pub mod doors;
 pub mod ops;
 pub mod ports;
 pub mod rules;

@@ -1,3 +1,8 @@
-//! The `kctl` program: its doors are not built yet.
+//! The `kctl` program: hands the process's words over and exits with what comes back.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<_> = std::env::args_os().skip(1).collect();
+    ExitCode::from(kctl::doors::run(&args))
+}

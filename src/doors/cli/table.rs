@@ -1,0 +1,136 @@
+//! Lists of objects as aligned columns, without borders.
+
+use comfy_table::{Attribute, Cell, ColumnConstraint, ContentArrangement, Table, Width};
+use serde_json::{Map, Value};
+
+use super::render::Look;
+use super::text::{is_id, neutral, relative, shortened, stamp};
+
+/// The most characters of one cell; the rest is in `--json`.
+const MAX_CELL_CHARS: usize = 300;
+
+/// The room between two columns, in characters.
+const GAP: usize = 2;
+
+/// A column whose widest cell has at most so many characters is never wrapped.
+const MAX_FIXED_CHARS: usize = 20;
+
+/// Member names, or paths with dots, in the order in which they are shown.
+pub(super) type Columns = Vec<String>;
+
+/// Renders `rows` with the columns `names`.
+pub(super) fn table(rows: &[&Map<String, Value>], names: &Columns, indent: usize, look: &Look) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).force_no_tty();
+    if look.colour {
+        table.enforce_styling();
+    }
+    table.set_header(names.iter().map(|name| Cell::new(neutral(name).to_uppercase()).add_attribute(Attribute::Dim)));
+    let mut words = vec![0; names.len()];
+    for row in rows {
+        let texts: Vec<String> = names.iter().map(|name| text(find(row, name), look)).collect();
+        for (longest, text) in words.iter_mut().zip(&texts) {
+            let word = text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+            *longest = word.max(*longest);
+        }
+        table.add_row(texts.into_iter().map(cell));
+    }
+    arrange(&mut table, &words, indent, look);
+    // The first column would start with the padding that stands between columns.
+    for column in table.column_iter_mut() {
+        column.set_padding((0, characters(GAP)));
+    }
+    let indent = " ".repeat(indent);
+    table.lines().map(|line| format!("{indent}{}\n", line.trim_end())).collect()
+}
+
+/// Shares the width out. `words` are the columns' longest words, in characters.
+fn arrange(table: &mut Table, words: &[usize], indent: usize, look: &Look) {
+    let Some(columns) = look.columns else {
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        return;
+    };
+    let width = columns.saturating_sub(indent).max(20);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(characters(width));
+    let least = |index: usize, most: u16| match usize::from(most) {
+        most if most <= MAX_FIXED_CHARS => most,
+        _ => words[index].max(MAX_FIXED_CHARS),
+    };
+    let widths = table.column_max_content_widths();
+    let needed: usize = widths.iter().enumerate().map(|(index, &most)| least(index, most) + GAP).sum();
+    // Ids, branches and states stay whole and long texts share what is left, where there is something left.
+    if needed > width {
+        return;
+    }
+    for (index, &most) in widths.iter().enumerate() {
+        let constraint = match usize::from(most) <= MAX_FIXED_CHARS {
+            true => ColumnConstraint::ContentWidth,
+            false => ColumnConstraint::LowerBoundary(Width::Fixed(characters(least(index, most) + GAP))),
+        };
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(constraint);
+        }
+    }
+}
+
+fn characters(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// The members that fit in a cell in at least one row, in the order they appear.
+pub(super) fn fitting(rows: &[&Map<String, Value>]) -> Columns {
+    let mut seen = std::collections::HashSet::new();
+    let members = rows.iter().flat_map(|row| row.iter());
+    let fits = members.filter(|(_, value)| match value {
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_scalar),
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        other => is_scalar(other),
+    });
+    fits.filter(|(name, _)| seen.insert(*name)).map(|(name, _)| name.clone()).collect()
+}
+
+pub(super) fn is_scalar(value: &Value) -> bool {
+    !matches!(value, Value::Array(_) | Value::Object(_))
+}
+
+fn find<'v>(row: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+    if let Some(value) = row.get(path) {
+        return Some(value);
+    }
+    let (head, rest) = path.split_once('.')?;
+    find(row.get(head)?.as_object()?, rest)
+}
+
+/// What stands in a cell, bounded.
+fn text(value: Option<&Value>, look: &Look) -> String {
+    let text = value.map_or_else(String::new, |value| short(value, look));
+    let text = if look.verbose > 0 { &text } else { shortened(&text) };
+    match text.char_indices().nth(MAX_CELL_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn cell(text: String) -> Cell {
+    if is_id(&text) { Cell::new(text).add_attribute(Attribute::Bold) } else { Cell::new(text) }
+}
+
+/// A value in few words, on one line.
+fn short(value: &Value, look: &Look) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => match stamp(text) {
+            Some(at) => relative(at, look.now),
+            // A cell is one line; where its text had several, they follow each other.
+            None => neutral(&text.split(['\n', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")),
+        },
+        Value::Array(items) if items.iter().all(is_scalar) => {
+            items.iter().map(|item| short(item, look)).collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(_) | Value::Object(_) => neutral(&value.to_string()),
+    }
+}

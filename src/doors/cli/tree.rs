@@ -1,0 +1,141 @@
+//! Commands as help, completions and man pages show them.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Arg, ArgAction, Command};
+use clap_complete::Shell;
+
+use super::leaf::Leaf;
+use super::{builtin, globals};
+use crate::domain::op_info::OpInfo;
+
+/// The widest that help is wrapped to, in columns.
+const MAX_HELP_COLUMNS: usize = 100;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const ABOUT: &str = "The control plane that a coding agent's host calls";
+
+/// A command that looks like all others. `columns` is the terminal's width.
+pub(super) fn styled(command: Command, columns: usize) -> Command {
+    command
+        .styles(STYLES)
+        .term_width(columns.min(MAX_HELP_COLUMNS))
+        .disable_help_subcommand(true)
+        .disable_help_flag(true)
+        .no_binary_name(true)
+}
+
+/// The distinct nouns, in the order of `ops`.
+pub(super) fn nouns(ops: &[OpInfo]) -> Vec<&'static str> {
+    let mut nouns: Vec<&'static str> = Vec::new();
+    for info in ops {
+        if !nouns.contains(&info.noun()) {
+            nouns.push(info.noun());
+        }
+    }
+    nouns
+}
+
+/// What `kctl --help` shows: nouns with their verbs, none of them built.
+pub(super) fn root_help(ops: &[OpInfo], columns: usize) -> Command {
+    let nouns = nouns(ops).into_iter().map(|noun| Command::new(noun.replace('_', "-")).about(noun_about(noun, ops)));
+    let builtins = builtin::commands().into_iter().filter(|command| !is_noun(command.get_name(), ops));
+    root(columns).subcommands(nouns).subcommands(builtins)
+}
+
+/// What `kctl NOUN --help` shows: verbs, none of them built.
+pub(super) fn noun_help(noun: &str, ops: &[OpInfo], columns: usize) -> Command {
+    let of_noun = ops.iter().filter(|info| info.noun() == noun);
+    let verbs =
+        of_noun.filter_map(|info| info.verb().map(|verb| Command::new(verb.replace('_', "-")).about(info.about)));
+    let noun = noun.replace('_', "-");
+    let after = format!("Run `kctl {noun} VERB --help` for flags and examples");
+    let command =
+        Command::new(noun.clone()).bin_name(format!("kctl {noun}")).override_usage(format!("kctl {noun} VERB [FLAGS]"));
+    styled(command, columns)
+        .subcommand_help_heading("Verbs")
+        .subcommands(verbs)
+        .args(globals::args(&globals::CHANGING))
+        .after_help(after)
+}
+
+/// Every command with every flag: for completions and man pages only.
+pub(super) fn full(ops: &[OpInfo], columns: usize) -> Command {
+    let builtins = builtin::commands().into_iter().filter(|command| !is_noun(command.get_name(), ops));
+    let nouns = nouns(ops).into_iter().map(|noun| full_noun(noun, ops, columns));
+    root(columns).no_binary_name(false).subcommands(nouns).subcommands(builtins)
+}
+
+fn full_noun(noun: &str, ops: &[OpInfo], columns: usize) -> Command {
+    let of_noun = || ops.iter().filter(|info| info.noun() == noun);
+    let base = match of_noun().find(|info| info.verb().is_none()) {
+        Some(single) => Leaf::of(single, columns).command,
+        None => Command::new(noun.replace('_', "-")).about(noun_about(noun, ops)).disable_help_subcommand(true),
+    };
+    // A built-in command of the same name (`hook`) lives beside the operations of the noun.
+    let built_in = builtin::commands().into_iter().find(|command| command.get_name() == noun);
+    let base = base.args(built_in.iter().flat_map(|command| command.get_arguments().cloned()));
+    let verbs = of_noun().filter(|info| info.verb().is_some());
+    base.subcommands(verbs.map(|info| Leaf::of(info, columns).command))
+}
+
+fn is_noun(name: &str, ops: &[OpInfo]) -> bool {
+    ops.iter().any(|info| info.noun() == name)
+}
+
+fn root(columns: usize) -> Command {
+    let version = Arg::new("version").long("version").short('V').action(ArgAction::SetTrue).help("Print the version");
+    styled(Command::new("kctl").bin_name("kctl"), columns)
+        .override_usage("kctl [FLAGS] NOUN [VERB]")
+        .about(ABOUT)
+        .disable_version_flag(true)
+        .args(globals::args(&globals::CHANGING))
+        .arg(version.help_heading("Global flags"))
+        .after_help("Run `kctl NOUN --help` for its verbs, `kctl help exit` for exit statuses")
+}
+
+fn noun_about(noun: &str, ops: &[OpInfo]) -> String {
+    let of_noun: Vec<&OpInfo> = ops.iter().filter(|info| info.noun() == noun).collect();
+    match of_noun.as_slice() {
+        [only] if only.verb().is_none() => only.about.to_owned(),
+        many => many.iter().filter_map(|info| info.verb()).collect::<Vec<_>>().join(", ").replace('_', "-"),
+    }
+}
+
+/// The completion script for `shell`.
+pub fn completions(shell: Shell, ops: &[OpInfo]) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut full(ops, MAX_HELP_COLUMNS), "kctl", &mut script);
+    script
+}
+
+/// The page of `kctl` itself.
+pub fn man_page(ops: &[OpInfo]) -> Vec<u8> {
+    page(&full(ops, MAX_HELP_COLUMNS))
+}
+
+/// Every man page with its file name: `kctl.1`, `kctl-task.1`, `kctl-task-create.1`, …
+pub fn man_pages(ops: &[OpInfo]) -> Vec<(String, Vec<u8>)> {
+    let mut root = full(ops, MAX_HELP_COLUMNS);
+    root.build();
+    let mut pages = Vec::new();
+    collect_pages(&root, "kctl", &mut pages);
+    pages
+}
+
+fn collect_pages(command: &Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) {
+    pages.push((format!("{name}.1"), page(&command.clone().name(name.to_owned()))));
+    for child in command.get_subcommands() {
+        collect_pages(child, &format!("{name}-{}", child.get_name()), pages);
+    }
+}
+
+fn page(command: &Command) -> Vec<u8> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page).expect("writing to memory cannot fail");
+    page
+}
