@@ -1,0 +1,68 @@
+//! Keeping the ledger: its log, its proof, its copies, and the way back from a lost one.
+#![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::place::{Place, proposed, text};
+
+#[test]
+fn the_log_pages_narrows_and_is_what_an_export_gives_out() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one" }));
+    let log = place.log();
+    let stream = format!("task:{task}");
+    let narrowed = place.call("ledger.log", json!({ "stream": stream })).expect("read");
+    let own: Vec<_> = log.iter().filter(|event| event["stream"] == json!(stream)).cloned().collect();
+    assert_eq!(narrowed["data"]["items"], json!(own));
+    assert_eq!(own[0]["agent"], "ada");
+    let exported = place.data(&["ledger", "export"])["events"].as_array().expect("a list").clone();
+    let ids = |events: &[serde_json::Value]| events.iter().map(|event| text(&event["id"])).collect::<Vec<_>>();
+    assert_eq!(ids(&exported), ids(&log));
+    for pair in exported.windows(2) {
+        assert_eq!(pair[1]["prev"], pair[0]["seal"], "each names the seal before it");
+    }
+    let page = place.call("ledger.log", json!({ "limit": 1 })).expect("read");
+    assert!(text(&page["truncated"][0]["how"]).contains("after"), "{page:#}");
+}
+
+#[test]
+fn a_lost_ledger_is_missed_and_comes_back_from_a_backup() {
+    let place = Place::new();
+    let task = text(&place.data(&["task", "create", "kept"])["id"]);
+    let backup = place.data(&["ledger", "backup", "../monday.db"]);
+    assert_eq!(backup["to"], json!(place.repo.join("../monday.db")));
+    let again = place.refusal(&["ledger", "backup", "../monday.db"]);
+    assert_eq!(again["details"]["field"], "to", "a backup never overwrites: {again:#}");
+    place.data(&["task", "create", "after the backup"]);
+    fs::remove_file(place.repo.join(".git/decapod/ledger.db")).expect("removed");
+    let missing = place.call("task.list", json!({})).expect_err("missing is never empty");
+    assert_eq!((&missing["code"], proposed(&missing)), (&json!("LEDGER_MISSING"), vec!["ledger.recover".to_owned()]));
+    for op in ["task.create", "init"] {
+        let params = if op == "init" { json!({}) } else { json!({ "title": "x" }) };
+        let refusal = place.call(op, params).expect_err("nothing is begun beside a lost ledger");
+        assert_eq!(refusal["code"], "LEDGER_MISSING", "{op}: {refusal:#}");
+    }
+    assert_eq!(place.kctl(&["doctor"]).status, 8);
+    let nothing = place.call("ledger.recover", json!({})).expect_err("there is nothing to salvage");
+    assert_eq!(nothing["category"], "storage");
+    place.call("ledger.recover", json!({ "from": "../monday.db" })).expect("restored");
+    let board = place.data(&["task", "list"]);
+    assert_eq!((board["items"].as_array().map(Vec::len), &board["items"][0]["id"]), (Some(1), &json!(task)));
+    assert_eq!(place.data(&["ledger", "verify"])["sound"], true);
+}
+
+#[test]
+fn a_rebuild_proves_that_state_is_the_fold_of_the_events() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let (task, _) = ada.worked(json!({ "title": "one" }));
+    ada.ok("publish", json!({ "task": task }));
+    let before = place.data(&["task", "show", &task]);
+    let rebuilt = place.data(&["ledger", "rebuild"]);
+    assert_eq!((&rebuilt["changed"], &rebuilt["quarantined"]), (&json!(false), &json!([])), "{rebuilt:#}");
+    assert_eq!(place.data(&["task", "show", &task]), before);
+    place.kctl(&["ledger", "verify"]).ok();
+}

@@ -1,0 +1,247 @@
+//! `validate`: runs what is due, skips what is fresh, and a verdict speaks for the inputs that it saw and no others.
+#![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::place::{PROFILE, Place, proposed, text, texts, write};
+
+/// Two checks with inputs of their own, one that needs the other, and marks of how often each ran.
+const TWO: &str = r#"version = 1
+
+[checks.build]
+run = "echo b >> ../ran; test ! -e src/broken"
+inputs = ["src/**"]
+
+[checks.docs]
+run = "echo d >> ../ran; test -e docs/index.md"
+inputs = ["docs/**"]
+
+[checks.test]
+run = "echo t >> ../ran; test ! -e src/failing"
+inputs = ["src/**"]
+needs = ["build"]
+"#;
+
+fn result<'s>(shown: &'s Value, check: &str) -> &'s Value {
+    let results = shown["results"].as_array().expect("a list");
+    results.iter().find(|one| one["check"] == check).unwrap_or_else(|| panic!("no `{check}`: {shown:#}"))
+}
+
+fn told(shown: &Value, check: &str) -> (String, bool) {
+    let one = result(shown, check);
+    (text(&one["verdict"]), one["fresh"] == true)
+}
+
+fn pass(fresh: bool) -> (String, bool) {
+    ("pass".to_owned(), fresh)
+}
+
+#[test]
+fn what_is_fresh_is_not_run_again_and_one_check_never_stales_another() {
+    let place = Place::with_profile(TWO);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one" }));
+    let tree = ada.workspace(&task);
+    write(&tree.join("docs/index.md"), "hello\n");
+    let ran = || fs::read_to_string(tree.join("../ran")).unwrap_or_default().replace('\n', "");
+    let validate = || ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+    let first = validate();
+    let order: Vec<String> =
+        first["results"].as_array().expect("a list").iter().map(|one| text(&one["check"])).collect();
+    assert_eq!(order, ["build", "docs", "test"], "each after what it needs");
+    assert_eq!((&first["verified"], ran().as_str()), (&json!(true), "bdt"));
+    assert_eq!(first["publication_ready"], false, "`docs/index.md` is not committed: {first:#}");
+    let events = place.log().len();
+    let second = validate();
+    assert_eq!(
+        (told(&second, "build"), told(&second, "docs"), told(&second, "test")),
+        (pass(true), pass(true), pass(true))
+    );
+    assert_eq!((place.log().len(), ran().as_str()), (events, "bdt"), "nothing ran and nothing was recorded");
+    write(&tree.join("docs/index.md"), "hello again\n");
+    let third = validate();
+    assert_eq!(
+        (told(&third, "build"), told(&third, "docs"), told(&third, "test")),
+        (pass(true), pass(false), pass(true))
+    );
+    write(&tree.join("docs/index.md"), "hello\n");
+    assert_eq!(told(&validate(), "docs"), pass(true), "what was there before is known still");
+    place.commit_in(&tree, "docs");
+    let committed = validate();
+    assert_eq!((&committed["publication_ready"], ran().as_str()), (&json!(true), "bdtd"));
+    let again = ada.ok("validate", json!({ "task": task, "scope": "branch", "checks": ["docs"], "rerun": true }));
+    assert_eq!((again["results"].as_array().map(Vec::len), ran().as_str()), (Some(1), "bdtdd"));
+    let ci = ada.ok("validate", json!({ "task": task, "scope": "ci" }));
+    assert_eq!(
+        (&ci["verified"], &ci["publication_ready"]),
+        (&json!(true), &json!(false)),
+        "a runner proves no custody"
+    );
+}
+
+#[test]
+fn what_needs_a_check_that_did_not_pass_is_skipped_and_says_so() {
+    let place = Place::with_profile(TWO);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["check:test"] }));
+    let tree = ada.workspace(&task);
+    write(&tree.join("src/broken"), "");
+    let shown = ada.call("validate", json!({ "task": task })).expect("it answers");
+    let data = &shown["data"];
+    assert_eq!((told(data, "build").0.as_str(), told(data, "test").0.as_str()), ("fail", "skipped"));
+    assert!(text(&result(data, "test")["reasons"][0]).contains("build"), "{data:#}");
+    assert_eq!(data["criteria"][0]["state"], "never_checked");
+    assert_eq!(proposed(&shown), ["evidence.show", "validate"]);
+    fs::remove_file(tree.join("src/broken")).expect("removed");
+    assert_eq!(ada.ok("validate", json!({ "task": task }))["verified"], true);
+    let ran = place.kctl(&["validate", &task, "--rerun"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    write(&tree.join("src/failing"), "");
+    assert_eq!(place.kctl(&["validate", &task]).status, 8, "the news is bad");
+    assert_eq!(place.kctl(&["rpc", "--op", "validate", "--params", &json!({ "task": task }).to_string()]).status, 8);
+}
+
+#[test]
+fn after_an_edit_evidence_is_stale_with_the_file_named_and_taking_it_back_restores_it() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let (task, tree) = ada.worked(json!({ "title": "one", "criteria": ["check:test"] }));
+    write(&tree.join("src/lib.txt"), "one\ntwo\nthree\n");
+    write(&tree.join("new file.txt"), "x\n");
+    let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+    let unmet = &refusal["details"]["unmet"][0];
+    assert_eq!(unmet["state"], "stale");
+    assert_eq!(texts(&unmet["last"]["changed"]), ["new file.txt", "src/lib.txt"], "{refusal:#}");
+    assert_eq!(unmet["last"]["verdict"], "pass");
+    assert!(text(&refusal["next"][0]["why"]).contains("src/lib.txt"), "{refusal:#}");
+    place.git_in(&tree, &["checkout", "-q", "--", "src/lib.txt"]);
+    fs::remove_file(tree.join("new file.txt")).expect("removed");
+    assert_eq!(ada.ok("task.finish", json!({ "task": task }))["state"], "verified");
+}
+
+#[test]
+fn a_run_whose_inputs_moved_says_nothing_about_either() {
+    let run = "echo more >> src/lib.txt; test -s src/lib.txt";
+    let place = Place::with_profile(&PROFILE.replace("test ! -e broken", run));
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one" }));
+    ada.workspace(&task);
+    let shown = ada.ok("validate", json!({ "task": task }));
+    assert_eq!(told(&shown, "test"), ("error".to_owned(), false));
+    assert!(text(&result(&shown, "test")["reasons"][0]).contains("inputs changed"), "{shown:#}");
+    assert_eq!((&shown["verified"], &shown["candidate"]["clean"]), (&json!(false), &json!(false)));
+    ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+}
+
+#[test]
+fn a_run_that_could_not_tell_is_no_answer_and_is_tried_again() {
+    let place = Place::with_profile(&PROFILE.replace("test ! -e broken", "kctl-it-tool").replace("20s", "2s"));
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["check:test"] }));
+    ada.workspace(&task);
+    let validate = || ada.ok("validate", json!({ "task": task }));
+    let missing = validate();
+    assert_eq!(told(&missing, "test"), ("unavailable".to_owned(), false));
+    assert!(text(&result(&missing, "test")["reasons"][0]).contains("kctl-it-tool"), "{missing:#}");
+    let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+    assert_eq!(refusal["details"]["unmet"][0]["state"], "unavailable");
+    let tool = place.top().join("bin/kctl-it-tool");
+    let install = |body: &str| {
+        write(&tool, body);
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("set");
+    };
+    let path = std::env::var("PATH").expect("it is set");
+    place.set("PATH", Some(&format!("{}:{path}", tool.parent().expect("it has one").display())));
+    install("#!/bin/sh\nsleep 30\n");
+    let late = validate();
+    assert_eq!(told(&late, "test"), ("error".to_owned(), false), "{late:#}");
+    install("#!/bin/sh\nexit 1\n");
+    assert_eq!(told(&validate(), "test"), ("fail".to_owned(), false));
+    assert_eq!(told(&validate(), "test"), ("fail".to_owned(), true), "a plain no is an answer");
+    install("#!/bin/sh\nexit 0\n");
+    let again = ada.ok("validate", json!({ "task": task, "rerun": true }));
+    assert_eq!((told(&again, "test"), &again["verified"]), (pass(false), &json!(true)));
+}
+
+#[test]
+fn a_dry_run_says_what_is_due_and_runs_nothing() {
+    let place = Place::with_profile(TWO);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["file_exists:src/lib.txt"] }));
+    let tree = ada.workspace(&task);
+    let events = place.log().len();
+    let shown = ada.ok("validate", json!({ "task": task, "scope": "branch", "dry_run": true }));
+    let results = shown["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 4);
+    assert!(results.iter().all(|one| one["verdict"] == "skipped" && one["evidence"].is_null()), "{shown:#}");
+    assert!(!tree.join("../ran").exists());
+    assert_eq!(place.log().len(), events);
+}
+
+#[test]
+fn only_what_is_due_can_be_asked_for() {
+    let place = Place::with_profile(TWO);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["docs=check:docs", "lib=file_exists:src/lib.txt"] }));
+    ada.workspace(&task);
+    let unknown = ada.no("CHECK_UNKNOWN", "validate", json!({ "task": task, "checks": ["build"] }));
+    assert_eq!(texts(&unknown["details"]["known"]), ["docs", "file_exists"]);
+    let criterion = ada.no("INVALID_VALUE", "validate", json!({ "task": task, "criteria": ["nope"] }));
+    assert_eq!(criterion["details"]["field"], "criteria");
+    let one = ada.ok("validate", json!({ "task": task, "criteria": ["lib"] }));
+    assert_eq!(one["results"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["verified"], false, "the other criterion stands open still");
+    let both = ada.no("INVALID_VALUE", "validate", json!({ "task": task, "commitment": "c-000000000000" }));
+    assert_eq!(both["details"]["field"], "commitment");
+}
+
+#[test]
+fn evidence_is_listed_shown_with_its_output_and_holds_no_secret() {
+    let secret = format!("ghp_{}", "x7Qm2Kd9Tz4Wb8Lr1Vn6Yc3Hj5Pf0Sg2Ae9U");
+    let run = format!("echo first line; echo token {secret}; test -e nothing");
+    let place = Place::with_profile(&PROFILE.replace("test ! -e broken", &run));
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one" }));
+    let tree = ada.workspace(&task);
+    let shown = ada.ok("validate", json!({ "task": task }));
+    let evidence = text(&result(&shown, "test")["evidence"]);
+    let record = place.call("evidence.show", json!({ "evidence": evidence, "output": true })).expect("it is read");
+    let (data, record) = (&record["data"], &record["data"]["record"]);
+    assert!(text(&data["output"]).starts_with("first line\n"), "{data:#}");
+    assert_eq!((&record["exit"], &record["redactions"], &record["level"]), (&json!(1), &json!(1), &json!("L1")));
+    assert_eq!((&record["fence"], &record["session"]), (&json!(1), &json!(ada.session)));
+    assert_eq!(record["input_before"], record["input_after"]);
+    assert_eq!(record["candidate"]["head"], json!(place.git_in(&tree, &["rev-parse", "HEAD"])));
+    assert!(record["tools"].is_object() && record["kctl_version"].is_string());
+    let listed = place.call("evidence.list", json!({ "task": task, "check": "test" })).expect("it is read");
+    assert_eq!(listed["data"]["items"][0]["id"], json!(evidence));
+    let none = place.call("evidence.list", json!({ "check": "other" })).expect("it is read");
+    assert_eq!(none["data"]["items"], json!([]));
+    let mut open = vec![place.repo.join(".git/decapod")];
+    while let Some(dir) = open.pop() {
+        for path in fs::read_dir(dir).expect("listed").map(|entry| entry.expect("listed").path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let kept = fs::read(&path).expect("read");
+                assert!(!String::from_utf8_lossy(&kept).contains(&secret), "{path:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_task_the_tree_that_the_call_was_made_in_is_judged() {
+    let place = Place::new();
+    let shown = place.data(&["validate"]);
+    assert_eq!((&shown["scope"], &shown["publication_ready"]), (&json!("branch"), &json!(true)));
+    assert_eq!(shown["work_tree"], json!(place.repo));
+    place.write("broken", "");
+    assert_eq!(place.kctl(&["validate"]).status, 8);
+    place.write(".decapod/kctl.toml", "version = 1\n[checks.test]\nrun = \"true\"\n");
+    let refusal = place.call("validate", json!({})).expect_err("its profile cannot be read");
+    assert_eq!(refusal["code"], "PROFILE_INVALID", "{refusal:#}");
+}
