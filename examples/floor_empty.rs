@@ -1,0 +1,3 @@
+//! The floor of every call: a program that does nothing.
+
+fn main() {}
