@@ -26,4 +26,6 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Snapshot {
     pub entries: Vec<Entry>,
+    /// Whether head commit, index and files on disk agree and nothing is untracked. Told by the same walk.
+    pub clean: bool,
 }

@@ -96,6 +96,16 @@ impl Call<'_> {
         }
     }
 
+    /// Refuses a contract whose criteria name a check that the profile does not declare. The profile is read only for one
+    /// that names checks.
+    ///
+    /// # Errors
+    /// `CHECK_UNKNOWN`, `PROFILE_INVALID`.
+    pub fn knows_checks(&self, contract: &Contract) -> Result<(), Refusal> {
+        let names_checks = contract.criteria.iter().any(|criterion| matches!(criterion.proof, Proof::Check { .. }));
+        if names_checks { self.profile()?.knows_checks(contract) } else { Ok(()) }
+    }
+
     /// How long a new lease runs.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
+use crate::domain::tree::Snapshot;
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
 use crate::ops::verification::assess::{self, Assessed};
@@ -118,7 +119,9 @@ impl Op for Validate {
         let before = assess::snapshot(call, &subject)?;
         let assessed = assess::look_up(call, &subject, due, &before)?;
         let results = show_all(call, &subject, assessed, &before, input.rerun)?;
-        answer(call, &subject, scope, results)
+        // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
+        let after = if results.iter().all(|shown| shown.fresh) { before } else { assess::snapshot(call, &subject)? };
+        answer(call, &subject, scope, results, &after)
     }
 }
 
@@ -163,7 +166,7 @@ fn show_all(
     call: &mut Call<'_>,
     subject: &Subject,
     assessed: Vec<Assessed>,
-    before: &crate::domain::tree::Snapshot,
+    before: &Snapshot,
     rerun: bool,
 ) -> Result<Vec<Shown>, Refusal> {
     let mut results: Vec<Shown> = Vec::new();
@@ -221,12 +224,16 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     }
 }
 
-fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Shown>) -> Result<Out, Refusal> {
-    // The tree is read once more: a check that edited files must not vouch for the one before it.
-    let after = assess::snapshot(call, subject)?;
-    let assessed = assess::look_up(call, subject, subject.due(false), &after)?;
+fn answer(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    scope: Scope,
+    results: Vec<Shown>,
+    after: &Snapshot,
+) -> Result<Out, Refusal> {
+    let assessed = assess::look_up(call, subject, subject.due(false), after)?;
     let criteria = assess::criteria(call, subject, &assessed);
-    let candidate = execute::candidate(call, subject)?;
+    let candidate = execute::candidate(call, subject, after)?;
     let shown_pass = results.iter().all(|shown| shown.verdict == Verdict::Pass);
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state == Standing::Met);
     let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());

@@ -121,7 +121,7 @@ mod tests {
 
     fn snapshot(mut entries: Vec<Entry>) -> Snapshot {
         entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Snapshot { entries }
+        Snapshot { entries, clean: true }
     }
 
     fn globs(globs: &[&str]) -> Vec<String> {

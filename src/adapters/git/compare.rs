@@ -33,12 +33,17 @@ pub(super) fn work_tree(repo: &Repository, top: &Path, index: &IndexFile, depth:
         return Err(GitFault::TooMany { what: "repositories inside each other", limit: MAX_NESTED_REPOSITORIES });
     }
     let found = scan::scan(top, &index.tracked, &Ignores::of(repo))?;
-    let comparison = Comparison::new(repo, top, index, depth);
-    let mut changes = comparison.tracked(&found)?;
+    let mut changes = Comparison::new(repo, top, index, depth).tracked(&found)?;
     let untracked = found.untracked.into_iter().map(|(path, _)| path).chain(found.repositories);
     changes.extend(untracked.map(|path| change(&path, ChangeKind::Untracked)));
     changes.sort();
     Ok(changes)
+}
+
+/// Whether nothing differs between the index and what a walk of the whole work tree `found`.
+pub(super) fn is_same(repo: &Repository, top: &Path, index: &IndexFile, found: &Scan) -> GitResult<bool> {
+    let extra = !found.untracked.is_empty() || !found.repositories.is_empty();
+    Ok(!extra && Comparison::new(repo, top, index, 0).tracked(found)?.is_empty())
 }
 
 fn change(path: &[u8], kind: ChangeKind) -> Change {

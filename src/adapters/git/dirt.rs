@@ -30,6 +30,11 @@ pub(super) fn of(repo: &Repository, depth: usize) -> GitResult<Vec<Change>> {
     Ok(changes)
 }
 
+/// Whether `dirt` would name nothing, told from a walk of the work tree that was made already.
+pub(crate) fn is_clean(repo: &Repository, top: &Path, index: &IndexFile, found: &scan::Scan) -> GitResult<bool> {
+    Ok(staged(repo, head_tree(repo)?.as_ref(), index, false)?.is_empty() && compare::is_same(repo, top, index, found)?)
+}
+
 pub(super) fn changed_since(work_tree: &Path, base: &Oid) -> GitResult<Vec<Change>> {
     let repo = open_at(work_tree)?;
     let top = top(&repo)?;

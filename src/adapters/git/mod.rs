@@ -20,5 +20,6 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use dirt::is_clean;
 pub use local::{LocalGit, LocalRepositories};
 pub use place::discover;

@@ -9,12 +9,14 @@ use git2::{Repository, RepositoryOpenFlags};
 use super::cache::{self, Row};
 use super::hash::{self, Hashed};
 use super::ignores::Ignores;
-use super::index;
+use super::index::{self, IndexFile};
 use super::meta::{Kind, Meta};
 use super::nested;
 use super::scan;
+use crate::adapters::git::is_clean;
 use crate::domain::digest::Fields;
 use crate::domain::path::TreePath;
+use crate::ports::git::GitFault;
 use crate::ports::trees::{Entry, MAX_NESTED_REPOSITORIES, MODE_REPOSITORY, Snapshot, TreeFault, Trees};
 
 /// Reads work trees on disk, with a stat cache in the root's `decapod/cache/`.
@@ -28,9 +30,9 @@ impl Trees for LocalTrees {
             .map_err(|error| not_opened(error.message().to_owned()))?;
         let top = repo.workdir().ok_or_else(|| not_opened("it is bare".to_owned()))?.to_owned();
         let mut files = Vec::new();
-        let level = gather(&top, Some(&repo), b"", 0, &mut files)?;
+        let (level, clean) = gather(&top, Some(&repo), b"", 0, &mut files)?;
         let hashed = digests(&top, repo.commondir(), &files)?;
-        Ok(Snapshot { entries: fold(level, &files, &hashed) })
+        Ok(Snapshot { entries: fold(level, &files, &hashed), clean })
     }
 
     fn read(&self, work_tree: &Path, path: &TreePath, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
@@ -71,25 +73,34 @@ struct Inner {
     level: Level,
 }
 
-/// Lists the files of the repository at `prefix` and of those inside it, by their paths from `top`.
+/// Lists the files of the repository at `prefix` and of those inside it, by their paths from `top`. Says of the outermost
+/// whether it is clean.
 fn gather(
     top: &Path,
     repo: Option<&Repository>,
     prefix: &[u8],
     depth: usize,
     files: &mut Vec<(Vec<u8>, Meta)>,
-) -> Result<Level, TreeFault> {
+) -> Result<(Level, bool), TreeFault> {
     let path = |rel: &[u8]| [prefix, rel].concat();
     if depth > MAX_NESTED_REPOSITORIES {
         let limit = MAX_NESTED_REPOSITORIES;
         return Err(TreeFault::TooMany { what: "repositories inside each other", limit, path: TreePath::new(prefix) });
     }
     let here = nested::join(top, prefix);
-    let (tracked, ignores) = match repo {
-        Some(repo) => (index::read(repo, &here)?.tracked, Ignores::of(repo)),
-        None => (Vec::new(), Ignores::none()),
+    let (index, ignores) = match repo {
+        Some(repo) => (index::read(repo, &here)?, Ignores::of(repo)),
+        None => (IndexFile::default(), Ignores::none()),
     };
-    let found = scan::scan(&here, &tracked, &ignores).map_err(|fault| below(fault, prefix))?;
+    let tracked = &index.tracked;
+    let found = scan::scan(&here, tracked, &ignores).map_err(|fault| below(fault, prefix))?;
+    let clean = match repo {
+        Some(repo) if depth == 0 => is_clean(repo, &here, &index, &found).map_err(|fault| match fault {
+            GitFault::Tree(fault) => fault,
+            fault => TreeFault::NotOpened { dir: here.clone(), words: fault.to_string() },
+        })?,
+        Some(_) | None => false,
+    };
     let start = files.len();
     let mut inside: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for (entry, meta) in tracked.iter().zip(&found.tracked) {
@@ -111,10 +122,10 @@ fn gather(
             Some(repo) => [b"head ".as_slice(), &nested::head_words(repo, &path)?].concat(),
             None => [b"unpopulated ".as_slice(), &oid].concat(),
         };
-        let level = gather(top, repo.as_ref(), &[&path, b"/".as_slice()].concat(), depth + 1, files)?;
+        let (level, _) = gather(top, repo.as_ref(), &[&path, b"/".as_slice()].concat(), depth + 1, files)?;
         repositories.push(Inner { path, head, level });
     }
-    Ok(Level { files: own, repositories })
+    Ok((Level { files: own, repositories }, clean))
 }
 
 /// A digest for each file: remembered, or read now.

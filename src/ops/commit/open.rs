@@ -73,7 +73,7 @@ impl Op for Open {
             forbidden: Vec::new(),
         };
         contract::accept(&terms)?;
-        call.profile()?.knows_checks(&terms)?;
+        call.knows_checks(&terms)?;
         if terms.criteria.iter().all(|criterion| !criterion.required) {
             call.warn("nothing_to_close_on", "without a required criterion it can never be closed as fulfilled");
         }

@@ -98,7 +98,7 @@ fn created(call: &Call<'_>, input: In) -> Result<TaskEvent, Refusal> {
         forbidden: Vec::new(),
     };
     contract::accept(&terms)?;
-    call.profile()?.knows_checks(&terms)?;
+    call.knows_checks(&terms)?;
     Ok(TaskEvent::Created {
         title: input.title,
         contract: terms,

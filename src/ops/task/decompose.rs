@@ -95,7 +95,7 @@ fn part_created(
     contract::text(&field("title"), &part.title, 1)?;
     let terms = Contract { criteria: criteria::named(part.criteria)?, ..Contract::default() };
     contract::accept(&terms).map_err(|refusal| refusal.with("part", index))?;
-    call.profile()?.knows_checks(&terms)?;
+    call.knows_checks(&terms)?;
     Ok(TaskEvent::Created {
         title: part.title,
         contract: terms,

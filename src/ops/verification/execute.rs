@@ -65,7 +65,7 @@ fn run_check(
         finding = Finding::error("its inputs name no file, so nothing could ever make it stale");
     }
     progress.ended(name.as_str(), finding.verdict.name());
-    let mut record = record(call, subject, finding, one.input.clone(), input_after)?;
+    let mut record = record(call, subject, finding, (one.input.clone(), input_after), &after)?;
     keep_outcome(call, &mut record, &outcome)?;
     record.argv = program::argv(&check.run);
     if let Some(tool) = verdict::program_of(&check.run)
@@ -118,7 +118,7 @@ fn prove(
         Proof::Check { .. } | Proof::Attested { .. } => Finding::error("it is not looked up in the tree"),
     };
     start(call, subject, one, id, call.now().plus(SUPERVISOR_GRACE))?;
-    let record = record(call, subject, finding, one.input.clone(), one.input.clone())?;
+    let record = record(call, subject, finding, (one.input.clone(), one.input.clone()), snapshot)?;
     end(call, id, record)
 }
 
@@ -180,8 +180,8 @@ fn record(
     call: &Call<'_>,
     subject: &Subject,
     finding: Finding,
-    input_before: Digest,
-    input_after: Digest,
+    (input_before, input_after): (Digest, Digest),
+    after: &Snapshot,
 ) -> Result<Record, Refusal> {
     let now = call.now();
     // A failed or undetermined check earns nothing (I5).
@@ -198,7 +198,7 @@ fn record(
         tools: std::collections::BTreeMap::new(),
         input_before,
         input_after,
-        candidate: candidate(call, subject)?,
+        candidate: candidate(call, subject, after)?,
         contract_digest: Some(subject.contract_digest.clone()),
         started: now,
         ended: now,
@@ -216,15 +216,15 @@ fn record(
     })
 }
 
-/// The exact tree, and the base it builds on.
-pub fn candidate(call: &Call<'_>, subject: &Subject) -> Result<Candidate, Refusal> {
+/// The exact tree, and the base it builds on. `snapshot` is the work tree as it is now.
+pub fn candidate(call: &Call<'_>, subject: &Subject, snapshot: &Snapshot) -> Result<Candidate, Refusal> {
     let git = call.repository()?;
     let head = git.head(&subject.work_tree).map_err(fault::of_git)?;
     Ok(Candidate {
         head: head.at.commit().cloned(),
         tree: head.tree,
         base: subject.base.as_ref().map(|base| base.commit.clone()),
-        clean: git.dirt(&subject.work_tree).map_err(fault::of_git)?.is_empty(),
+        clean: snapshot.clean,
     })
 }
 

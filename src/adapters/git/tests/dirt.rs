@@ -1,6 +1,8 @@
 use super::{head, open};
 use crate::adapters::git::fixture::{Fixture, command, git, make_executable};
+use crate::adapters::trees::LocalTrees;
 use crate::ports::git::{Change, ChangeKind, Git, Layer};
+use crate::ports::trees::Trees as _;
 
 /// Changes as one word each: layer, kind, path.
 fn words(changes: &[Change]) -> Vec<String> {
@@ -25,7 +27,10 @@ fn words(changes: &[Change]) -> Vec<String> {
 }
 
 fn dirt(f: &Fixture) -> Vec<String> {
-    words(&open(&f.work).dirt(&f.work).expect("the work tree can be compared"))
+    let dirt = words(&open(&f.work).dirt(&f.work).expect("the work tree can be compared"));
+    let snapshot = LocalTrees.snapshot(&f.work).expect("the work tree can be read");
+    assert_eq!(snapshot.clean, dirt.is_empty(), "both say the same of {dirt:?}");
+    dirt
 }
 
 #[test]
