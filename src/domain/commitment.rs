@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Attestation, Contract, CriterionId, EvidenceClass, Strength};
+use super::contract::{Attestation, Contract, CriterionId, EvidenceClass, Strength, Terms, Waiver};
 use super::digest::Digest;
 use super::event::Meta;
 use super::fold::{Entity, Index, Kind};
@@ -19,6 +19,11 @@ pub enum CommitmentEvent {
     Evaluated { met: Vec<CriterionId>, unmet: Vec<CriterionId>, evidence: Vec<EvidenceId> },
     #[serde(rename = "commit.attested")]
     Attested { attestation: Attestation },
+    /// The whole contract as it is from now on, and why.
+    #[serde(rename = "commit.contract_amended")]
+    ContractAmended { contract: Contract, reason: String },
+    #[serde(rename = "commit.criterion_waived")]
+    CriterionWaived { waiver: Waiver },
     #[serde(rename = "commit.closed")]
     Closed {
         verdict: Closing,
@@ -70,6 +75,7 @@ pub struct Commitment {
     pub class: EvidenceClass,
     pub contract: Contract,
     pub contract_digest: Digest,
+    pub terms: Terms,
     /// When it should be closed as expired if nothing else closed it.
     pub until: Stamp,
     pub met: Vec<CriterionId>,
@@ -103,6 +109,7 @@ impl Entity for Commitment {
             class: EvidenceClass::Verified,
             contract: Contract::default(),
             contract_digest: Contract::default().digest(),
+            terms: Terms::default(),
             until: Stamp(0),
             met: Vec::new(),
             unmet: Vec::new(),
@@ -117,6 +124,7 @@ impl Entity for Commitment {
         match event {
             CommitmentEvent::Opened { objective, contract, class, until } => {
                 self.objective.clone_from(objective);
+                self.terms.written(contract, meta);
                 self.contract_digest = contract.digest();
                 self.contract = contract.clone();
                 self.class = *class;
@@ -132,6 +140,15 @@ impl Entity for Commitment {
                 }
             }
             CommitmentEvent::Attested { attestation } => self.attestations.push(attestation.clone()),
+            CommitmentEvent::ContractAmended { contract, reason: _ } => {
+                self.terms.amended(&self.contract, contract, meta);
+                self.contract_digest = contract.digest();
+                self.contract = contract.clone();
+                self.met.retain(|id| contract.criterion(id).is_some());
+                self.unmet =
+                    contract.criteria.iter().map(|one| one.id.clone()).filter(|id| !self.met.contains(id)).collect();
+            }
+            CommitmentEvent::CriterionWaived { waiver } => self.terms.waivers.push(waiver.clone()),
             CommitmentEvent::Closed { verdict, strength, evidence, contract_digest: _, note } => {
                 self.phase = Phase::Closed;
                 // The first close stands: a second one can only come from another clone's ledger.

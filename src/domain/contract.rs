@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 
+mod proof;
+mod terms;
+
+pub use proof::Proof;
+pub use terms::{Terms, Waiver};
+
 /// The most criteria one contract may have.
 pub const MAX_CRITERIA: usize = 64;
 /// The longest criterion id, in bytes: as long as a check's name may be.
@@ -27,6 +33,8 @@ pub struct Contract {
     pub constraints: Vec<Constraint>,
     #[serde(default)]
     pub forbidden: Vec<Constraint>,
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
 }
 
 impl Contract {
@@ -45,11 +53,26 @@ impl Contract {
     }
 }
 
+/// How far the work may go. What is not given is not limited; a limit that is passed is refused by the gates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// The most files that may differ from the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_files: Option<u32>,
+}
+
+impl Limits {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A sentence that limits how the work is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Constraint {
     pub text: String,
-    /// The criterion or check that holds it. `null` is shown as unenforced: nothing is decorative.
+    /// What holds it: a criterion's id, `check:NAME` or `gate:NAME`. `null` is shown as unenforced: nothing is decorative.
     #[serde(default)]
     pub enforced_by: Option<String>,
 }
@@ -63,71 +86,9 @@ pub struct Criterion {
     pub proof: Proof,
 }
 
-/// How a criterion is established.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Proof {
-    /// The declared check's verdict is pass.
-    Check { check: String },
-    /// A regular file exists at `path`.
-    FileExists { path: String },
-    /// Nothing exists at `path`.
-    FileAbsent { path: String },
-    /// The file at `path` contains `text` literally, or matches `pattern` (a regular expression); exactly one is given.
-    FileContains {
-        path: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        text: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pattern: Option<String>,
-    },
-    /// No tracked or untracked file among `paths` (globs; default all) matches `pattern`.
-    SearchNone {
-        pattern: String,
-        #[serde(default)]
-        paths: Vec<String>,
-    },
-    /// Every path changed since the base lies within `paths` (globs).
-    DiffScope { paths: Vec<String> },
-    /// A person attests it, at grade `tty` or better.
-    Attested {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        question: Option<String>,
-    },
-}
-
-impl Proof {
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Proof::Check { .. } => "check",
-            Proof::FileExists { .. } => "file_exists",
-            Proof::FileAbsent { .. } => "file_absent",
-            Proof::FileContains { .. } => "file_contains",
-            Proof::SearchNone { .. } => "search_none",
-            Proof::DiffScope { .. } => "diff_scope",
-            Proof::Attested { .. } => "attested",
-        }
-    }
-
-    /// The one file that it is about, if it is about one.
-    pub fn path(&self) -> Option<&str> {
-        match self {
-            Proof::FileExists { path } | Proof::FileAbsent { path } | Proof::FileContains { path, .. } => Some(path),
-            Proof::Check { .. } | Proof::SearchNone { .. } | Proof::DiffScope { .. } | Proof::Attested { .. } => None,
-        }
-    }
-
-    /// The most this kind of proof can earn.
-    pub const fn earns(&self) -> Strength {
-        match self {
-            Proof::Check { .. }
-            | Proof::FileExists { .. }
-            | Proof::FileAbsent { .. }
-            | Proof::FileContains { .. }
-            | Proof::SearchNone { .. }
-            | Proof::DiffScope { .. } => Strength::Observed,
-            Proof::Attested { .. } => Strength::Attested,
-        }
+impl Criterion {
+    pub fn digest(&self) -> Digest {
+        Digest::of_json(self)
     }
 }
 

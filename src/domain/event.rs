@@ -144,7 +144,17 @@ pub struct Lift {
 }
 
 /// Every lift there is. A changed event adds one here and keeps the old golden file.
-pub const LIFTS: &[Lift] = &[];
+pub const LIFTS: &[Lift] = &[
+    // Later versions only hold what earlier ones could not say: kinds of criteria, limits, what was handed in.
+    same("task.created", 1),
+    same("commit.opened", 1),
+    same("run.ended", 1),
+];
+
+/// A version that only adds: every body of the one before it is one of it.
+const fn same(type_name: &'static str, from: u32) -> Lift {
+    Lift { type_name, from, lift: std::convert::identity }
+}
 
 fn lift(lifts: &[Lift], type_name: &str, from: u32, body: Value) -> Value {
     let next = lifts.iter().find(|lift| lift.type_name == type_name && lift.from == from);

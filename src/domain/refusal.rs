@@ -127,6 +127,7 @@ codes! {
     COMMAND_NOT_RUN = 1505, Execution, recoverable true, retry false, "A command could not be started";
     // verification
     CHECKS_FAILED = 1601, Verification, recoverable true, retry false, "Something that must hold does not hold; what, is listed";
+    RECEIPT_INVALID = 1602, Verification, recoverable true, retry false, "The receipt is not signed by a signer of the base, or is about something else";
     // context
     CONTEXT_OVERFLOW = 1701, ContextRequired, recoverable true, retry false, "The part that is never cut is larger than the budget; the parts are named";
     // completion

@@ -76,6 +76,58 @@ pub enum Level {
     L0,
     /// kctl ran it; a process of the same user could forge the record.
     L1,
+    /// Signed by a key outside of that user's reach, which the accepted base names.
+    L2,
+}
+
+/// What was handed in for a criterion that nothing is run for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum HandedIn {
+    Citation {
+        sources: Vec<Source>,
+    },
+    Receipt {
+        /// The name that the base's list of signers gives the key.
+        signer: String,
+        /// Digest of the statement as it was signed.
+        statement: Digest,
+    },
+    Judgement {
+        /// In percent.
+        confidence: u8,
+        reason: String,
+    },
+}
+
+/// A source that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Source {
+    /// A path of the tree, or an address.
+    pub source: String,
+    /// Of the content as it was read.
+    pub digest: Digest,
+    pub bytes: u64,
+    pub retrieved_at: Stamp,
+}
+
+impl HandedIn {
+    pub const fn level(&self) -> Level {
+        match self {
+            HandedIn::Judgement { .. } => Level::L0,
+            HandedIn::Citation { .. } => Level::L1,
+            HandedIn::Receipt { .. } => Level::L2,
+        }
+    }
+
+    /// The most that it can earn (I5).
+    pub const fn earns(&self) -> Strength {
+        match self {
+            HandedIn::Judgement { .. } => Strength::Asserted,
+            HandedIn::Citation { .. } => Strength::Cited,
+            HandedIn::Receipt { .. } => Strength::Attested,
+        }
+    }
 }
 
 /// Everything a finished run established.
@@ -112,6 +164,9 @@ pub struct Record {
     pub session: Option<SessionId>,
     pub fence: Option<u64>,
     pub kctl_version: String,
+    /// For what is handed in and not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_in: Option<HandedIn>,
 }
 
 /// A run as the ledger knows it.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Attestation, Contract, CriterionId};
+use super::contract::{Attestation, Contract, CriterionId, Terms, Waiver};
 use super::digest::Digest;
 use super::event::Meta;
 use super::fold::{Entity, Index, Kind, Link, Rel};
@@ -68,6 +68,11 @@ pub enum TaskEvent {
     Cancelled { reason: String },
     #[serde(rename = "task.attested")]
     Attested { attestation: Attestation },
+    /// The whole contract as it is from now on, and why.
+    #[serde(rename = "task.contract_amended")]
+    ContractAmended { contract: Contract, reason: String },
+    #[serde(rename = "task.criterion_waived")]
+    CriterionWaived { waiver: Waiver },
 }
 
 /// How a claim ended.
@@ -89,6 +94,7 @@ pub struct Task {
     pub priority: u8,
     pub contract: Contract,
     pub contract_digest: Digest,
+    pub terms: Terms,
     pub needs: Vec<TaskId>,
     /// Globs of the paths the work expects to touch.
     pub paths: Vec<String>,
@@ -234,6 +240,7 @@ impl Entity for Task {
             priority: 2,
             contract: Contract::default(),
             contract_digest: Contract::default().digest(),
+            terms: Terms::default(),
             needs: Vec::new(),
             paths: Vec::new(),
             labels: Vec::new(),
@@ -257,6 +264,7 @@ impl Entity for Task {
         match event {
             TaskEvent::Created { title, contract, priority, needs, paths, labels, parent, commitment } => {
                 self.title.clone_from(title);
+                self.terms.written(contract, meta);
                 self.contract_digest = contract.digest();
                 self.contract = contract.clone();
                 self.priority = *priority;
@@ -326,6 +334,12 @@ impl Entity for Task {
             }
             TaskEvent::Finished { .. } | TaskEvent::Cancelled { .. } => {}
             TaskEvent::Attested { attestation } => self.attestations.push(attestation.clone()),
+            TaskEvent::ContractAmended { contract, reason: _ } => {
+                self.terms.amended(&self.contract, contract, meta);
+                self.contract_digest = contract.digest();
+                self.contract = contract.clone();
+            }
+            TaskEvent::CriterionWaived { waiver } => self.terms.waivers.push(waiver.clone()),
         }
         self.updated_at = meta.at;
         self.status = self.derived_status();

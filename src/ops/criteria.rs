@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 
-use crate::domain::contract::{Criterion, CriterionId, Proof};
+use crate::domain::contract::{Constraint, Criterion, CriterionId, Proof};
 use crate::domain::refusal::{Code, Refusal};
 
 /// A criterion as a caller writes it. Without an id it is numbered; without a statement it says what it checks.
@@ -20,6 +20,19 @@ pub struct CriterionInput {
 }
 
 impl CriterionInput {
+    /// The criterion under an id that is there already; one of its own must be the same.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for another id.
+    pub fn called(self, id: &CriterionId) -> Result<Criterion, Refusal> {
+        match &self.id {
+            Some(own) if own != id => {
+                Err(Refusal::invalid("to.id", format!("a criterion keeps its id: `{id}`, not `{own}`")))
+            }
+            _ => Self { id: Some(id.clone()), ..self }.named(0),
+        }
+    }
+
     fn named(self, number: usize) -> Result<Criterion, Refusal> {
         let id = match self.id {
             Some(id) => id,
@@ -38,6 +51,24 @@ pub fn named(inputs: Vec<CriterionInput>) -> Result<Vec<Criterion>, Refusal> {
     inputs.into_iter().enumerate().map(|(index, input)| input.named(index + 1)).collect()
 }
 
+/// The same beside criteria that stand already: numbers that are taken are passed over.
+///
+/// # Errors
+/// Never for criteria that were read.
+pub fn named_beside(inputs: Vec<CriterionInput>, standing: &[Criterion]) -> Result<Vec<Criterion>, Refusal> {
+    let mut number = standing.len();
+    inputs
+        .into_iter()
+        .map(|input| {
+            number += 1;
+            while standing.iter().any(|one| one.id.as_str() == format!("AC-{number}")) {
+                number += 1;
+            }
+            input.named(number)
+        })
+        .collect()
+}
+
 /// What a proof shows, in words.
 pub fn describe(proof: &Proof) -> String {
     match proof {
@@ -51,8 +82,39 @@ pub fn describe(proof: &Proof) -> String {
         Proof::SearchNone { pattern, paths } if paths.is_empty() => format!("nothing matches `{pattern}`"),
         Proof::SearchNone { pattern, paths } => format!("nothing in {} matches `{pattern}`", paths.join(", ")),
         Proof::DiffScope { paths } => format!("only {} changed", paths.join(", ")),
+        Proof::JsonValid { path, comments: false } => format!("`{path}` is JSON"),
+        Proof::JsonValid { path, comments: true } => format!("`{path}` is JSON, comments let through"),
+        Proof::TomlValid { path } => format!("`{path}` is TOML"),
+        Proof::YamlValid { path } => format!("`{path}` is YAML"),
+        Proof::Parses { path } => format!("`{path}` parses"),
+        Proof::Citation { sources } => format!("{} is cited", sources.join(", ")),
+        Proof::Receipt { signer: Some(signer) } => format!("`{signer}` signed that it holds"),
+        Proof::Receipt { signer: None } => "a signer of the base signed that it holds".to_owned(),
         Proof::Attested { question } => question.clone().unwrap_or_else(|| "a person attests that it holds".to_owned()),
+        Proof::Judgement { question } => question.clone().unwrap_or_else(|| "somebody judges that it holds".to_owned()),
     }
+}
+
+/// Every kind, as it is spelled.
+const KINDS: [&str; 14] = [
+    "check",
+    "file_exists",
+    "file_absent",
+    "file_contains",
+    "json_valid",
+    "toml_valid",
+    "yaml_valid",
+    "parses",
+    "search_none",
+    "diff_scope",
+    "citation",
+    "receipt",
+    "attested",
+    "judgement",
+];
+
+fn given(argument: &str) -> Option<String> {
+    (!argument.is_empty()).then(|| argument.to_owned())
 }
 
 fn short(text: &str) -> Result<CriterionInput, String> {
@@ -72,13 +134,15 @@ fn short(text: &str) -> Result<CriterionInput, String> {
         }
         "search_none" => Proof::SearchNone { pattern: argument.to_owned(), paths: Vec::new() },
         "diff_scope" => Proof::DiffScope { paths: list() },
-        "attested" => Proof::Attested { question: (!argument.is_empty()).then(|| argument.to_owned()) },
-        _ => {
-            return Err(format!(
-                "`{kind}` is not a kind of criterion: check, file_exists, file_absent, file_contains, search_none, \
-                 diff_scope, attested"
-            ));
-        }
+        "json_valid" => Proof::JsonValid { path: argument.to_owned(), comments: false },
+        "toml_valid" => Proof::TomlValid { path: argument.to_owned() },
+        "yaml_valid" => Proof::YamlValid { path: argument.to_owned() },
+        "parses" => Proof::Parses { path: argument.to_owned() },
+        "citation" => Proof::Citation { sources: list() },
+        "receipt" => Proof::Receipt { signer: given(argument) },
+        "attested" => Proof::Attested { question: given(argument) },
+        "judgement" => Proof::Judgement { question: given(argument) },
+        _ => return Err(format!("`{kind}` is not a kind of criterion: {}", KINDS.join(", "))),
     };
     Ok(CriterionInput { id, statement: None, required: true, proof })
 }
@@ -132,8 +196,9 @@ impl JsonSchema for CriterionInput {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "a text `[ID=]KIND:ARGUMENT` such as `tests=check:tests`, `file_exists:README.md`, \
-                `file_contains:PATH:TEXT`, `search_none:PATTERN`, `diff_scope:src/**,tests/**`, `attested:QUESTION`; \
-                or an object with `kind` and that kind's members",
+                `file_contains:PATH:TEXT`, `parses:PATH` (also `json_valid`, `toml_valid`, `yaml_valid`), `search_none:PATTERN`, \
+                `diff_scope:src/**,tests/**`, `citation:docs/a.md,https://…`, `receipt:SIGNER`, `attested:QUESTION`, \
+                `judgement:QUESTION`; or an object with `kind` and that kind's members",
             "oneOf": [
                 { "type": "string", "minLength": 1 },
                 {
@@ -143,19 +208,43 @@ impl JsonSchema for CriterionInput {
                         "id": { "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" },
                         "statement": { "type": "string" },
                         "required": { "type": "boolean", "default": true },
-                        "kind": { "enum": ["check", "file_exists", "file_absent", "file_contains", "search_none",
-                            "diff_scope", "attested"] },
+                        "kind": { "enum": KINDS },
                         "check": { "type": "string" },
                         "path": { "type": "string" },
                         "text": { "type": "string" },
                         "pattern": { "type": "string" },
                         "paths": { "type": "array", "items": { "type": "string" } },
+                        "comments": { "type": "boolean" },
+                        "sources": { "type": "array", "items": { "type": "string" } },
+                        "signer": { "type": "string" },
                         "question": { "type": "string" }
                     },
                     "additionalProperties": false
                 }
             ]
         })
+    }
+}
+
+/// A limit on how the work is done as a caller writes it: a text, or an object that names what holds it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ConstraintInput {
+    Text(String),
+    Enforced {
+        text: String,
+        /// A criterion's id, `check:NAME` or `gate:NAME`
+        enforced_by: String,
+    },
+}
+
+impl ConstraintInput {
+    pub fn all(inputs: Vec<Self>) -> Vec<Constraint> {
+        let one = |input| match input {
+            Self::Text(text) => Constraint { text, enforced_by: None },
+            Self::Enforced { text, enforced_by } => Constraint { text, enforced_by: Some(enforced_by) },
+        };
+        inputs.into_iter().map(one).collect()
     }
 }
 

@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod commit;
 pub mod context;
 pub mod criteria;
+pub mod criterion;
 pub mod custody;
 pub mod doctor;
 pub mod evidence;

@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, doctor, evidence, init, ledger, publication, session, status, task, uninstall,
-    validate, workspace,
+    catalogue, commit, context, criterion, doctor, evidence, init, ledger, publication, session, status, task,
+    uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[
@@ -47,6 +47,14 @@ pub static OPS: &[Entry] = &[
     entry::<commit::show::Show>(),
     entry::<commit::evaluate::Evaluate>(),
     entry::<commit::close::Close>(),
+    entry::<criterion::list::ListCriteria>(),
+    entry::<criterion::add::Add>(),
+    entry::<criterion::amend::Amend>(),
+    entry::<criterion::withdraw::Withdraw>(),
+    entry::<criterion::waive::Waive>(),
+    entry::<criterion::cite::Cite>(),
+    entry::<criterion::receipt::Receive>(),
+    entry::<criterion::judge::Judge>(),
     entry::<commit::attest::Attest>(),
     entry::<publication::publish::Publish>(),
     entry::<publication::list::ListPublications>(),

@@ -175,9 +175,13 @@ fn show_all(
         let shown = match (unmet, &one.found.unavailable) {
             (_, Some(why)) => not_run(&one.due, Verdict::Unavailable, why.clone()),
             (Some(need), _) => not_run(&one.due, Verdict::Skipped, format!("it needs `{need}`, which did not pass")),
-            (None, None) if one.is_answered(subject.fence) && !rerun => {
+            (None, None) if one.is_answered(subject.fence) && !(rerun && one.due.is_run()) => {
                 let run = one.found.fresh.as_ref().expect("what is fresh was found");
                 shown(&one.due, run, true)
+            }
+            (None, None) if !one.due.is_run() => {
+                call.propose("criterion.list", "shows what has to be handed in", reference(subject));
+                not_run(&one.due, Verdict::Skipped, "it is handed in, not run: see `kctl criterion --help`".to_owned())
             }
             (None, None) if call.dry_run => not_run(&one.due, Verdict::Skipped, "it is due".to_owned()),
             (None, None) => {
@@ -188,6 +192,14 @@ fn show_all(
         results.push(shown);
     }
     Ok(results)
+}
+
+/// The parameters that name what is validated.
+fn reference(subject: &Subject) -> serde_json::Value {
+    match (&subject.task, &subject.commitment) {
+        (Some(task), _) => json!({ "task": task }),
+        (None, commitment) => json!({ "commitment": commitment }),
+    }
 }
 
 fn unmet_need(due: &Due, results: &[Shown]) -> Option<String> {
@@ -234,8 +246,10 @@ fn answer(
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
     let criteria = assess::criteria(call, subject, &assessed);
     let candidate = execute::candidate(call, subject, after)?;
-    let shown_pass = results.iter().all(|shown| shown.verdict == Verdict::Pass);
-    let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state == Standing::Met);
+    let is_waived = |id: &CriterionId| criteria.iter().any(|one| one.id == *id && one.state == Standing::Waived);
+    let waived = |shown: &Shown| !shown.criteria.is_empty() && shown.criteria.iter().all(is_waived);
+    let shown_pass = results.iter().all(|shown| shown.verdict == Verdict::Pass || waived(shown));
+    let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state.is_settled());
     let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
     propose(call, subject, &results, verified);

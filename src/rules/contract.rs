@@ -6,11 +6,15 @@ use crate::domain::contract::{Contract, Criterion, MAX_CRITERIA, Proof};
 use crate::domain::refusal::{Code, Refusal};
 
 use super::scope;
+use super::verification::due::is_address;
+use super::verification::syntax::Format;
 
 /// The longest title, objective or statement, in bytes.
 pub const MAX_TEXT_BYTES: usize = 4_000;
 /// The longest pattern or literal a criterion searches for, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 1_000;
+/// The most sources one criterion cites.
+pub const MAX_SOURCES: usize = 32;
 /// The largest compiled regular expression, in bytes; a larger one would cost more than it tells.
 pub const MAX_REGEX_BYTES: usize = 1 << 20;
 
@@ -41,15 +45,31 @@ pub fn accept(contract: &Contract) -> Result<(), Refusal> {
             let field = format!("{name}[{index}]");
             text(&format!("{field}.text"), &constraint.text, 1)?;
             if let Some(enforcer) = &constraint.enforced_by {
-                let known = contract.criteria.iter().any(|criterion| criterion.id.as_str() == enforcer.as_str());
-                if !known {
-                    let words = format!("`{enforcer}` is no criterion of this contract");
-                    return Err(Refusal::invalid(&format!("{field}.enforced_by"), words));
-                }
+                enforces(contract, enforcer).map_err(|why| Refusal::invalid(&format!("{field}.enforced_by"), why))?;
             }
         }
     }
     Ok(())
+}
+
+/// The gates that hold whatever the contract says.
+const GATES: [&str; 4] = ["task.finish", "commit.close", "publish", "pre-push"];
+
+/// Whether `enforcer` is something that can hold a constraint: nothing is decorative.
+fn enforces(contract: &Contract, enforcer: &str) -> Result<(), String> {
+    match enforcer.split_once(':') {
+        Some(("gate", gate)) if GATES.contains(&gate) => Ok(()),
+        Some(("gate", gate)) => Err(format!("`{gate}` is no gate: {}", GATES.join(", "))),
+        Some(("check", check)) => {
+            let names = |proof: &Proof| matches!(proof, Proof::Check { check: named } if named == check);
+            match contract.criteria.iter().any(|criterion| names(&criterion.proof)) {
+                true => Ok(()),
+                false => Err(format!("no criterion of this contract rests on the check `{check}`")),
+            }
+        }
+        _ if contract.criteria.iter().any(|criterion| criterion.id.as_str() == enforcer) => Ok(()),
+        _ => Err(format!("`{enforcer}` is neither a criterion of this contract nor `check:NAME` nor `gate:NAME`")),
+    }
 }
 
 /// A text of at least `least` and at most [`MAX_TEXT_BYTES`] bytes, without NUL.
@@ -96,13 +116,49 @@ fn criterion(field: &str, criterion: &Criterion) -> Result<(), Refusal> {
             }
             Ok(())
         }
-        Proof::Attested { question: Some(question) } => text(&format!("{field}.question"), question, 1),
-        Proof::Attested { question: None } => Ok(()),
+        Proof::JsonValid { path, .. } | Proof::TomlValid { path } | Proof::YamlValid { path } => file(field, path),
+        Proof::Parses { path } => {
+            file(field, path)?;
+            match Format::of_path(path) {
+                Some(_) => Ok(()),
+                None => {
+                    let words = format!("kctl has no parser for `{path}`; it has them for {}", Format::known());
+                    Err(Refusal::invalid(&format!("{field}.path"), words))
+                }
+            }
+        }
+        Proof::Citation { sources } => cited(field, sources),
+        Proof::Receipt { signer: Some(signer) } => text(&format!("{field}.signer"), signer, 1),
+        Proof::Attested { question: Some(question) } | Proof::Judgement { question: Some(question) } => {
+            text(&format!("{field}.question"), question, 1)
+        }
+        Proof::Receipt { signer: None } | Proof::Attested { question: None } | Proof::Judgement { question: None } => {
+            Ok(())
+        }
     }
 }
 
+fn cited(field: &str, sources: &[String]) -> Result<(), Refusal> {
+    if sources.is_empty() {
+        return vacuous(field, "sources", "names no source");
+    }
+    if sources.len() > MAX_SOURCES {
+        let words = format!("a citation has at most {MAX_SOURCES} sources, not {}", sources.len());
+        return Err(Refusal::invalid(&format!("{field}.sources"), words));
+    }
+    for (index, source) in sources.iter().enumerate() {
+        let field = format!("{field}.sources[{index}]");
+        text(&field, source, 1)?;
+        if !is_address(source) {
+            file(&field, source)?;
+        }
+    }
+    Ok(())
+}
+
 fn file(field: &str, path: &str) -> Result<(), Refusal> {
-    let field = format!("{field}.path");
+    let field =
+        if field.ends_with(']') && !field.contains(".sources") { format!("{field}.path") } else { field.to_owned() };
     if path.trim().is_empty() {
         return vacuous(&field, "path", "names no file");
     }

@@ -171,14 +171,19 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
     if let Some(reason) = &facts.blocked {
         found.push(blocker(Code::NOT_CLEARED, format!("the task is blocked: {reason}"), "have it answered"));
     }
-    for criterion in facts.criteria.iter().filter(|one| one.required && one.state != Standing::Met) {
+    for criterion in facts.criteria.iter().filter(|one| one.required && !one.state.is_settled()) {
         let (what, remedy) = match criterion.state {
             Standing::NeverChecked => ("was never checked", "validate with scope `branch`"),
             Standing::Failed => ("failed", "mend what it found, commit, and validate with scope `branch`"),
             Standing::Error => ("was left undecided by an error", "look at its output, and validate again"),
             Standing::Unavailable => ("cannot be checked here", "install what it needs, and validate again"),
             Standing::Stale => ("is stale: its inputs changed since", "validate with scope `branch`"),
-            Standing::Met => continue,
+            Standing::Flaky => ("passed and failed on the same inputs", "validate until runs agree, or mend it"),
+            Standing::Suspicious => ("passed suspiciously", "look at the findings; a person accepts or rejects them"),
+            Standing::InsufficientStrength => {
+                ("is no more than asserted", "show it by a check or a person's attestation")
+            }
+            Standing::Met | Standing::Waived => continue,
         };
         found.push(blocker(Code::NOT_CLEARED, format!("`{}` ({}) {what}", criterion.id, criterion.statement), remedy));
     }
@@ -215,6 +220,8 @@ mod tests {
             strength: Strength::Observed,
             evidence: None,
             last: None,
+            regressed_at: None,
+            waiver: None,
         }
     }
 

@@ -58,8 +58,22 @@ fn every_kind_passes_fails_and_errs_as_it_should() {
         ("file_contains:out/passwd:root", "error"),
         ("search_none:FIXME", "met"),
         ("search_none:two", "failed"),
-        ("diff_scope:src/**,added.txt,link.txt,out", "met"),
+        ("diff_scope:src/**,added.txt,link.txt,out,*.json*,*.toml,*.yaml", "met"),
         ("diff_scope:docs/**", "failed"),
+        ("json_valid:good.json", "met"),
+        ("json_valid:noted.jsonc", "failed"),
+        ("json_valid:none.json", "failed"),
+        ("json_valid:out/passwd", "error"),
+        ("toml_valid:good.toml", "met"),
+        ("toml_valid:good.json", "failed"),
+        ("yaml_valid:good.yaml", "met"),
+        ("yaml_valid:bad.yaml", "failed"),
+        ("parses:noted.jsonc", "met"),
+        ("parses:bad.yaml", "failed"),
+        ("parses:src/none.json", "failed"),
+        ("citation:src/lib.txt", "never_checked"),
+        ("receipt:ci", "never_checked"),
+        ("judgement:Does it read well?", "never_checked"),
         ("attested:Does it read well?", "never_checked"),
     ];
     let criteria: Vec<String> =
@@ -71,6 +85,15 @@ fn every_kind_passes_fails_and_errs_as_it_should() {
     let task = ada.claimed(json!({ "title": "one", "criteria": criteria }));
     let tree = ada.workspace(&task);
     write(&tree.join("added.txt"), "new\n");
+    for (name, content) in [
+        ("good.json", "{\"a\": [1]}"),
+        ("noted.jsonc", "{ // why\n \"a\": [1,], }"),
+        ("good.toml", "[a]\nb = 1\n"),
+        ("good.yaml", "a:\n  - b\n"),
+        ("bad.yaml", "a: [b\n c: d\n"),
+    ] {
+        write(&tree.join(name), content);
+    }
     for (target, link) in [("src/lib.txt", "link.txt"), ("/etc", "out")] {
         std::os::unix::fs::symlink(target, tree.join(link)).expect("linked");
     }
@@ -124,6 +147,11 @@ fn a_criterion_that_proves_nothing_is_refused_with_its_field() {
         ("INVALID_VALUE", "criteria[0].paths", json!("diff_scope:../**")),
         ("CHECK_UNKNOWN", "criteria[0].check", json!("check:nope")),
         ("INVALID_VALUE", "criteria[0].statement", json!({ "kind": "attested", "statement": " " })),
+        ("VACUOUS_CRITERION", "criteria[0].path", json!("json_valid:")),
+        ("OUT_OF_TREE", "criteria[0].path", json!("toml_valid:../a.toml")),
+        ("INVALID_VALUE", "criteria[0].path", json!("parses:a.unheard-of")),
+        ("VACUOUS_CRITERION", "criteria[0].sources", json!("citation:")),
+        ("OUT_OF_TREE", "criteria[0].sources[1]", json!("citation:a.md,/etc/passwd")),
     ] {
         for (op, mut params) in [("commit.open", json!({ "objective": "x" })), ("task.create", json!({ "title": "x" }))]
         {

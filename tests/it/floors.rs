@@ -29,10 +29,13 @@ const FLOORS: [Floor; 6] = [
 /// Crates that compute and touch nothing.
 const PURE_CRATES: [&str; 14] = [
     "globset",
+    "jsonc_parser",
     "jiff",
     "memchr",
     "regex",
     "regex_syntax",
+    "saphyr_parser",
+    "ssh_key",
     "schemars",
     "serde",
     "serde_json",

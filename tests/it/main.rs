@@ -25,6 +25,7 @@ mod samples;
 mod session;
 mod setup;
 mod task;
+mod terms;
 mod validate;
 mod wire;
 mod workspace;

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::domain::commitment::{Commitment, CommitmentEvent};
-use crate::domain::contract::{Constraint, Contract, EvidenceClass};
+use crate::domain::contract::{Contract, EvidenceClass, Limits};
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::CommitmentId;
 use crate::domain::refusal::Refusal;
 use crate::domain::stamp::Length;
 use crate::ops::call::Call;
-use crate::ops::criteria::{self, CriterionInput};
+use crate::ops::criteria::{self, ConstraintInput, CriterionInput};
 use crate::ops::op::Op;
 use crate::rules::contract;
 
@@ -33,7 +33,13 @@ pub struct In {
     scope: Vec<String>,
     /// Sentences that limit how it is done
     #[serde(default)]
-    constraints: Vec<String>,
+    constraints: Vec<ConstraintInput>,
+    /// What must not be done, with what holds it
+    #[serde(default)]
+    forbidden: Vec<ConstraintInput>,
+    /// How far the work may go, such as `max_files`
+    #[serde(default)]
+    limits: Limits,
     /// How strong the evidence must be: `verified` asks for what kctl observed, `audited` for a person's attestation
     #[serde(default)]
     class: EvidenceClass,
@@ -69,8 +75,9 @@ impl Op for Open {
             goal: input.objective.clone(),
             criteria: criteria::named(input.criteria)?,
             scope: input.scope,
-            constraints: input.constraints.into_iter().map(|text| Constraint { text, enforced_by: None }).collect(),
-            forbidden: Vec::new(),
+            constraints: ConstraintInput::all(input.constraints),
+            forbidden: ConstraintInput::all(input.forbidden),
+            limits: input.limits,
         };
         contract::accept(&terms)?;
         call.knows_checks(&terms)?;

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::domain::commitment::Phase;
-use crate::domain::contract::{Constraint, Contract};
+use crate::domain::contract::{Contract, Limits};
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, TaskId, TaskRef};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::{Task, TaskEvent};
 use crate::ops::call::Call;
-use crate::ops::criteria::{self, CriterionInput};
+use crate::ops::criteria::{self, ConstraintInput, CriterionInput};
 use crate::ops::op::Op;
 use crate::rules::{contract, scope};
 
@@ -41,7 +41,13 @@ pub struct In {
     scope: Vec<String>,
     /// Sentences that limit how it is done
     #[serde(default)]
-    constraints: Vec<String>,
+    constraints: Vec<ConstraintInput>,
+    /// What must not be done, with what holds it
+    #[serde(default)]
+    forbidden: Vec<ConstraintInput>,
+    /// How far the work may go, such as `max_files`
+    #[serde(default)]
+    limits: Limits,
     /// 0 is the most urgent, 4 the least
     #[serde(default)]
     #[schemars(range(min = 0, max = 4))]
@@ -94,8 +100,9 @@ fn created(call: &Call<'_>, input: In) -> Result<TaskEvent, Refusal> {
         goal: input.goal.unwrap_or_default(),
         criteria: criteria::named(input.criteria)?,
         scope: input.scope,
-        constraints: input.constraints.into_iter().map(|text| Constraint { text, enforced_by: None }).collect(),
-        forbidden: Vec::new(),
+        constraints: ConstraintInput::all(input.constraints),
+        forbidden: ConstraintInput::all(input.forbidden),
+        limits: input.limits,
     };
     contract::accept(&terms)?;
     call.knows_checks(&terms)?;

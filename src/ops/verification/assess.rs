@@ -5,7 +5,8 @@ use crate::domain::digest::{Digest, Fields};
 use crate::domain::fold::Kind;
 use crate::domain::id::EvidenceId;
 use crate::domain::refusal::Refusal;
-use crate::domain::run::{Run, Verdict};
+use crate::domain::run::{Record, Run, Verdict};
+use crate::domain::stamp::Stamp;
 use crate::domain::tree::Snapshot;
 use crate::ops::call::Call;
 use crate::ops::fault;
@@ -13,7 +14,7 @@ use crate::ports::ledger::Query;
 use crate::rules::inputs;
 use crate::rules::verification::due::{Due, What};
 use crate::rules::verification::proofs::File;
-use crate::rules::verification::state::{CriterionState, Found, Standing, judge, judge_attested};
+use crate::rules::verification::state::{CriterionState, Found, Standing, flaky, judge, judge_attested};
 
 use super::execute;
 use super::subject::Subject;
@@ -35,9 +36,8 @@ impl Assessed {
     /// answer: what it lacked may be there by now.
     pub fn is_answered(&self, fence: Option<u64>) -> bool {
         let record = self.found.fresh.as_ref().and_then(|run| run.record.as_ref());
-        record.is_some_and(|record| {
-            matches!(record.verdict, Verdict::Pass | Verdict::Fail) && (fence.is_none() || record.fence == fence)
-        })
+        let settled = flaky(&self.found.verdicts).is_none();
+        record.is_some_and(|record| told_by(record.verdict) && settled && (fence.is_none() || record.fence == fence))
     }
 }
 
@@ -87,7 +87,9 @@ pub fn look_up(
         .map(|due| {
             let input = match &due.what {
                 What::Proof(proof) if proof.path().is_some() => input_of_file(call, subject, &due, proof, snapshot)?,
-                What::Proof(_) | What::Check { .. } | What::Undeclared { .. } => input_of(&due, snapshot)?,
+                What::Proof(_) | What::HandedIn(_) | What::Check { .. } | What::Undeclared { .. } => {
+                    input_of(&due, snapshot)?
+                }
             };
             let found = find(call, subject, &due, &input)?;
             Ok(Assessed { due, input, found })
@@ -102,19 +104,42 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
     }
     let by_name = Query { name: Some(due.key.clone()), limit: MAX_LOOKED_AT, ..Query::all(Kind::Run) };
     let on_input = Query { owner: Some(input.to_string()), ..by_name.clone() };
-    let fresh = newest(call, &on_input, |run| is_of(run, due))?;
+    let on_input: Vec<Run> =
+        call.query::<Run>(&on_input)?.into_iter().map(|held| held.value).filter(|run| is_of(run, due)).collect();
+    let verdicts = told(&on_input);
+    let fresh = on_input.into_iter().next();
     let of_task = Query { parent: subject.task.as_ref().map(ToString::to_string), ..by_name };
-    let last = newest(call, &of_task, |run| run.record.is_some())?;
+    let earlier: Vec<Run> =
+        call.query::<Run>(&of_task)?.into_iter().map(|held| held.value).filter(|run| run.record.is_some()).collect();
+    let regressed_at = regressed_at(&earlier);
+    let last = earlier.into_iter().next();
     let fresh = fresh.or_else(|| subject.published.iter().find(|run| is_published(run, due)).cloned());
     let changed = match (&fresh, &last) {
         (None, Some(run)) => changed_since(call, subject, due, run),
         _ => Vec::new(),
     };
-    Ok(Found { fresh, last, changed, unavailable: None })
+    Ok(Found { fresh, last, changed, unavailable: None, verdicts, regressed_at })
 }
 
-fn newest(call: &Call<'_>, query: &Query, wanted: impl Fn(&Run) -> bool) -> Result<Option<Run>, Refusal> {
-    Ok(call.query::<Run>(query)?.into_iter().map(|held| held.value).find(|run| wanted(run)))
+/// The verdicts of runs that told something, newest first, as far as they used the newest one's tools and environment.
+fn told(runs: &[Run]) -> Vec<Verdict> {
+    let told: Vec<_> =
+        runs.iter().filter_map(|run| run.record.as_ref()).filter(|record| told_by(record.verdict)).collect();
+    let Some(newest) = told.first() else { return Vec::new() };
+    let alike = |record: &&&Record| record.tools == newest.tools && record.env_digest == newest.env_digest;
+    told.iter().filter(alike).map(|record| record.verdict).collect()
+}
+
+/// When the oldest of the failures since the last pass was, if there was a pass before them.
+fn regressed_at(runs: &[Run]) -> Option<Stamp> {
+    let told: Vec<_> =
+        runs.iter().filter_map(|run| run.record.as_ref()).filter(|record| told_by(record.verdict)).collect();
+    let fails = told.iter().take_while(|record| record.verdict == Verdict::Fail).count();
+    (fails > 0 && fails < told.len()).then(|| told[fails - 1].ended)
+}
+
+const fn told_by(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Pass | Verdict::Fail)
 }
 
 fn is_of(run: &Run, due: &Due) -> bool {
@@ -155,7 +180,7 @@ pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed]) -> Ve
         Proof::Attested { .. } => judge_attested(criterion, &subject.attestations, &subject.contract_digest),
         _ => {
             let found = assessed.iter().find(|one| one.due.criteria.contains(&criterion.id)).map(|one| &one.found);
-            judge(criterion, found.unwrap_or(&none), subject.fence, now)
+            judge(criterion, found.unwrap_or(&none), subject.bar(now))
         }
     };
     subject.contract.criteria.iter().map(of).collect()

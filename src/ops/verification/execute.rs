@@ -36,6 +36,10 @@ pub fn execute(call: &mut Call<'_>, subject: &Subject, one: &Assessed, snapshot:
     match &one.due.what {
         What::Check { name, check } => run_check(call, subject, one, &id, (name, check)),
         What::Proof(proof) => prove(call, subject, one, &id, proof, snapshot),
+        What::HandedIn(proof) => {
+            let words = format!("a `{}` is handed in, not run", proof.kind());
+            Err(Refusal::new(Code::CONFLICT, words))
+        }
         What::Undeclared { check } => {
             Err(Refusal::new(Code::CHECK_UNKNOWN, format!("the profile declares no check `{check}`")))
         }
@@ -110,12 +114,12 @@ fn prove(
     snapshot: &Snapshot,
 ) -> Result<Run, Refusal> {
     let finding = match proof {
-        Proof::FileExists { path } | Proof::FileAbsent { path } | Proof::FileContains { path, .. } => {
-            proofs::of_file(proof, &file(call, subject, path))
-        }
         Proof::SearchNone { pattern, paths } => search(call, subject, pattern, paths, snapshot),
         Proof::DiffScope { paths } => scope(call, subject, paths, snapshot)?,
-        Proof::Check { .. } | Proof::Attested { .. } => Finding::error("it is not looked up in the tree"),
+        proof => match proof.path() {
+            Some(path) => proofs::of_file(proof, &file(call, subject, path)),
+            None => Finding::error("it is not looked up in the tree"),
+        },
     };
     start(call, subject, one, id, call.now().plus(SUPERVISOR_GRACE))?;
     let record = record(call, subject, finding, (one.input.clone(), one.input.clone()), snapshot)?;
@@ -176,7 +180,7 @@ fn scope(call: &Call<'_>, subject: &Subject, paths: &[String], snapshot: &Snapsh
 }
 
 /// A record with what every kind of run has in common.
-fn record(
+pub fn record(
     call: &Call<'_>,
     subject: &Subject,
     finding: Finding,
@@ -213,6 +217,7 @@ fn record(
         session: call.caller.session.clone(),
         fence: subject.fence,
         kctl_version: crate::VERSION.to_owned(),
+        handed_in: None,
     })
 }
 

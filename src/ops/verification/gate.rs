@@ -34,7 +34,7 @@ pub struct Judged {
 
 impl Judged {
     pub fn unmet(&self) -> Vec<&CriterionState> {
-        self.criteria.iter().filter(|state| state.required && state.state != Standing::Met).collect()
+        self.criteria.iter().filter(|state| state.required && !state.state.is_settled()).collect()
     }
 }
 
@@ -79,7 +79,9 @@ pub fn hold_to_required(
     for (name, _) in profile.required() {
         let is_it = |one: &&Assessed| matches!(&one.due.what, What::Check { name: known, .. } if known == name);
         let Some(one) = assessed.iter().find(is_it) else { continue };
-        let rests_on_it = |state: &CriterionState| state.required && one.due.criteria.contains(&state.id);
+        // A waiver is for a criterion of the contract: what the base requires is not waived by it (I7).
+        let stands = |state: &CriterionState| state.required && state.state != Standing::Waived;
+        let rests_on_it = |state: &CriterionState| stands(state) && one.due.criteria.contains(&state.id);
         if !criteria.iter().any(rests_on_it) {
             criteria.push(as_criterion(call, subject, one));
         }
@@ -91,7 +93,7 @@ fn as_criterion(call: &Call<'_>, subject: &Subject, one: &Assessed) -> Criterion
     let statement = format!("check `{name}`, which the profile requires, passes");
     let id = name.parse().expect("a check's name is a legal criterion id");
     let criterion = Criterion { id, statement, required: true, proof: Proof::Check { check: name } };
-    state::judge(&criterion, &one.found, subject.fence, call.now())
+    state::judge(&criterion, &one.found, subject.bar(call.now()))
 }
 
 fn running(call: &Call<'_>, subject: &Subject) -> Result<Option<Run>, Refusal> {
@@ -117,7 +119,7 @@ pub fn rejected(task: &Task, judged: &Judged, waits_for: &[TaskId], rejections: 
         .with("attempts_left", left)
         .with("unmet", &unmet)
         .with("met", met)
-        .with("waived", Vec::<String>::new())
+        .with("waived", waived(judged))
         .with("blocked", &task.block)
         .with("blocked_by", waits_for)
         .with("running", judged.running.as_ref().map(|run| &run.id));
@@ -127,6 +129,16 @@ pub fn rejected(task: &Task, judged: &Judged, waits_for: &[TaskId], rejections: 
         }
         _ => propose(refusal, task, judged, left),
     }
+}
+
+/// What a person waived, with the reason and the end of it.
+fn waived(judged: &Judged) -> Vec<Value> {
+    judged
+        .criteria
+        .iter()
+        .filter_map(|state| state.waiver.as_ref())
+        .map(|waiver| json!({ "id": waiver.criterion, "reason": waiver.reason, "until": waiver.until }))
+        .collect()
 }
 
 fn unmet(state: &CriterionState, repeats: u32) -> Value {
@@ -190,6 +202,10 @@ pub fn words(standing: Standing) -> &'static str {
         Standing::Error => "undecided, its check ended in an error",
         Standing::Unavailable => "unavailable",
         Standing::Stale => "stale",
+        Standing::Flaky => "flaky: it passed and failed on the same inputs",
+        Standing::Suspicious => "held back, its pass is suspicious",
+        Standing::InsufficientStrength => "no more than asserted",
+        Standing::Waived => "waived",
     }
 }
 

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::commitment::Commitment;
-use crate::domain::contract::{Attestation, Contract};
+use crate::domain::contract::{Attestation, Contract, Strength, Terms};
 use crate::domain::digest::Digest;
 use crate::domain::fold::{Kind, Rel};
 use crate::domain::id::{CommitmentId, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::refusal::Refusal;
 use crate::domain::run::Run;
+use crate::domain::stamp::Stamp;
 use crate::domain::task::Task;
 use crate::domain::workspace::{Dirt, Workspace};
 use crate::ops::base::Base;
@@ -17,6 +18,7 @@ use crate::ops::call::Call;
 use crate::ops::workspace::look;
 use crate::ports::ledger::Query;
 use crate::rules::verification::due::{Due, Ground, Judges, add_required, of_criteria};
+use crate::rules::verification::state::Bar;
 
 /// What is verified, with everything that decides how.
 pub struct Subject {
@@ -25,6 +27,9 @@ pub struct Subject {
     pub contract: Contract,
     pub contract_digest: Digest,
     pub attestations: Vec<Attestation>,
+    pub terms: Terms,
+    /// Evidence that is weaker does not meet a criterion.
+    pub least: Strength,
     pub work_tree: PathBuf,
     pub workspace: Option<Workspace>,
     pub base: Option<Base>,
@@ -46,6 +51,9 @@ impl Subject {
         subject.contract = task.contract.clone();
         subject.contract_digest = task.contract_digest.clone();
         subject.attestations.clone_from(&task.attestations);
+        subject.terms.clone_from(&task.terms);
+        // Nobody's word alone finishes a task (I3).
+        subject.least = Strength::Cited;
         subject.fence = task.claim.as_ref().map(|claim| claim.fence);
         if task.contract.criteria.is_empty()
             && let Some(id) = &task.commitment
@@ -54,6 +62,7 @@ impl Subject {
             subject.contract.criteria = held.value.contract.criteria;
             subject.contract_digest = held.value.contract_digest;
             subject.attestations = held.value.attestations;
+            subject.terms = held.value.terms;
         }
         Ok(subject)
     }
@@ -87,6 +96,7 @@ impl Subject {
         subject.contract = commitment.contract.clone();
         subject.contract_digest = commitment.contract_digest.clone();
         subject.attestations.clone_from(&commitment.attestations);
+        subject.terms.clone_from(&commitment.terms);
         subject.published = published;
         Ok(subject)
     }
@@ -104,6 +114,9 @@ impl Subject {
             contract_digest: contract.digest(),
             contract,
             attestations: Vec::new(),
+            terms: Terms::default(),
+            // A commitment's class says how strong its evidence must be: `fulfil` judges the whole.
+            least: Strength::Asserted,
             base: call.base()?,
             tree_profile: call.work_tree_profile(Some(&work_tree))?,
             work_tree,
@@ -111,6 +124,11 @@ impl Subject {
             fence: None,
             published: Vec::new(),
         })
+    }
+
+    /// What evidence is held against at `now`.
+    pub fn bar(&self, now: Stamp) -> Bar<'_> {
+        Bar { fence: self.fence, least: self.least, terms: &self.terms, now }
     }
 
     pub fn judges(&self) -> Judges<'_> {

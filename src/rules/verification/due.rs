@@ -25,6 +25,8 @@ pub enum What {
         check: Check,
     },
     Proof(Proof),
+    /// What is handed in (`Proof::handed_in_by`): nothing is run or looked up for it.
+    HandedIn(Proof),
     /// A criterion that names a check which neither the base nor the work tree declares (any more).
     Undeclared {
         check: String,
@@ -37,14 +39,13 @@ impl Due {
         match &self.what {
             What::Check { check, .. } => check.inputs.clone(),
             What::Undeclared { .. } => Vec::new(),
-            What::Proof(proof) => match proof {
-                Proof::FileExists { path } | Proof::FileAbsent { path } | Proof::FileContains { path, .. } => {
-                    vec![globset::escape(path)]
-                }
-                Proof::SearchNone { paths, .. } => paths.clone(),
-                Proof::DiffScope { .. } | Proof::Check { .. } | Proof::Attested { .. } => Vec::new(),
-            },
+            What::Proof(proof) | What::HandedIn(proof) => of_inputs(proof),
         }
+    }
+
+    /// Whether it is run or looked up; what is handed in is not.
+    pub fn is_run(&self) -> bool {
+        !matches!(self.what, What::HandedIn(_))
     }
 
     /// A name for people.
@@ -52,9 +53,38 @@ impl Due {
         match &self.what {
             What::Check { name, .. } => name.to_string(),
             What::Undeclared { check } => check.clone(),
-            What::Proof(proof) => proof.kind().to_owned(),
+            What::Proof(proof) | What::HandedIn(proof) => proof.kind().to_owned(),
         }
     }
+}
+
+/// Globs of the files that a verdict on `proof` speaks for; empty means the whole tree.
+fn of_inputs(proof: &Proof) -> Vec<String> {
+    match proof {
+        Proof::FileExists { path }
+        | Proof::FileAbsent { path }
+        | Proof::FileContains { path, .. }
+        | Proof::JsonValid { path, .. }
+        | Proof::TomlValid { path }
+        | Proof::YamlValid { path }
+        | Proof::Parses { path } => vec![globset::escape(path)],
+        Proof::SearchNone { paths, .. } => paths.clone(),
+        Proof::Citation { sources } => {
+            let files = sources.iter().filter(|source| !is_address(source)).map(|source| globset::escape(source));
+            // What lies elsewhere is not staled by the tree: git's own directory is never part of a snapshot.
+            files.chain([".git".to_owned()]).collect()
+        }
+        Proof::DiffScope { .. }
+        | Proof::Check { .. }
+        | Proof::Receipt { .. }
+        | Proof::Attested { .. }
+        | Proof::Judgement { .. } => Vec::new(),
+    }
+}
+
+/// Whether a cited source lies elsewhere, and is no path of the tree.
+pub fn is_address(source: &str) -> bool {
+    source.contains("://")
 }
 
 /// Where definitions come from. The base's come first: a candidate cannot choose its judge (I7).
@@ -167,9 +197,18 @@ pub fn of_proof(proof: &Proof, judges: Judges<'_>, ground: Ground<'_>) -> Option
             fields.push(Digest::of_json(&ground.baseline).as_str().as_bytes());
             Some(of_tree(proof, format!("{}:{task}", proof_key(proof)), fields.finish()))
         }
-        Proof::FileExists { .. } | Proof::FileAbsent { .. } | Proof::FileContains { .. } | Proof::SearchNone { .. } => {
-            Some(of_tree(proof, proof_key(proof), Digest::of_json(proof)))
-        }
+        Proof::Citation { .. } | Proof::Receipt { .. } | Proof::Judgement { .. } => Some(Due {
+            what: What::HandedIn(proof.clone()),
+            ..of_tree(proof, proof_key(proof), Digest::of_json(proof))
+        }),
+        Proof::FileExists { .. }
+        | Proof::FileAbsent { .. }
+        | Proof::FileContains { .. }
+        | Proof::JsonValid { .. }
+        | Proof::TomlValid { .. }
+        | Proof::YamlValid { .. }
+        | Proof::Parses { .. }
+        | Proof::SearchNone { .. } => Some(of_tree(proof, proof_key(proof), Digest::of_json(proof))),
     }
 }
 

@@ -2,5 +2,7 @@
 
 pub mod due;
 pub mod proofs;
+pub mod receipt;
 pub mod state;
+pub mod syntax;
 pub mod verdict;

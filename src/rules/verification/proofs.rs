@@ -6,6 +6,8 @@ use crate::domain::run::Verdict;
 use crate::domain::workspace::Dirt;
 use crate::rules::{contract, scope};
 
+use super::syntax::{self, Format};
+
 /// How many paths a reason names.
 const MAX_NAMED: usize = 20;
 
@@ -27,7 +29,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn pass() -> Self {
+    pub fn pass() -> Self {
         Self { verdict: Verdict::Pass, reasons: Vec::new() }
     }
 
@@ -45,15 +47,36 @@ pub fn of_file(proof: &Proof, file: &File) -> Finding {
     match (proof, file) {
         (_, File::Unreadable(why)) => Finding::error(format!("it cannot be read: {why}")),
         (Proof::FileExists { .. }, File::Regular(_)) | (Proof::FileAbsent { .. }, File::Absent) => Finding::pass(),
-        (Proof::FileExists { path } | Proof::FileContains { path, .. }, File::Absent) => {
-            Finding::fail(format!("`{path}` does not exist"))
-        }
-        (Proof::FileExists { path } | Proof::FileContains { path, .. }, File::Other(kind)) => {
-            Finding::fail(format!("`{path}` is {kind}, not a regular file"))
-        }
         (Proof::FileAbsent { path }, _) => Finding::fail(format!("`{path}` exists")),
-        (Proof::FileContains { path, text, pattern }, File::Regular(bytes)) => contains(path, text, pattern, bytes),
-        (proof, _) => Finding::error(format!("a `{}` proof is not about one file", proof.kind())),
+        (proof, file) => {
+            let Some(path) = proof.path() else {
+                return Finding::error(format!("a `{}` proof is not about one file", proof.kind()));
+            };
+            match file {
+                File::Regular(bytes) => of_content(proof, path, bytes),
+                File::Other(kind) => Finding::fail(format!("`{path}` is {kind}, not a regular file")),
+                File::Absent | File::Unreadable(_) => Finding::fail(format!("`{path}` does not exist")),
+            }
+        }
+    }
+}
+
+fn of_content(proof: &Proof, path: &str, bytes: &[u8]) -> Finding {
+    let format = match proof {
+        Proof::FileContains { text, pattern, .. } => return contains(path, text, pattern, bytes),
+        Proof::JsonValid { comments: false, .. } => Format::Json,
+        Proof::JsonValid { comments: true, .. } => Format::Jsonc,
+        Proof::TomlValid { .. } => Format::Toml,
+        Proof::YamlValid { .. } => Format::Yaml,
+        Proof::Parses { .. } => match Format::of_path(path) {
+            Some(format) => format,
+            None => return Finding::error(format!("kctl has no parser for `{path}`")),
+        },
+        proof => return Finding::error(format!("a `{}` proof does not read the file", proof.kind())),
+    };
+    match syntax::parse(format, bytes) {
+        Ok(()) => Finding::pass(),
+        Err(why) => Finding::fail(format!("`{path}` is not {}: {why}", format.name())),
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::contract::{Attestation, Criterion, CriterionId, EvidenceClass, Proof, Strength};
+use crate::domain::contract::{Attestation, Criterion, CriterionId, EvidenceClass, Proof, Strength, Terms, Waiver};
 use crate::domain::digest::Digest;
 use crate::domain::id::EvidenceId;
 use crate::domain::run::{Run, Verdict};
@@ -19,6 +19,21 @@ pub enum Standing {
     Error,
     Unavailable,
     Stale,
+    /// It passed and failed on exactly the same inputs, and not enough runs since then agree.
+    Flaky,
+    /// It passed, and something about the run says that it may not have looked.
+    Suspicious,
+    /// It passed, and what was handed in is nobody's evidence.
+    InsufficientStrength,
+    /// A person decided that it need not be met for now. It holds nothing up and carries nothing.
+    Waived,
+}
+
+impl Standing {
+    /// Whether nothing more has to be shown for now.
+    pub const fn is_settled(self) -> bool {
+        matches!(self, Standing::Met | Standing::Waived)
+    }
 }
 
 /// A criterion with what is known of it.
@@ -32,6 +47,11 @@ pub struct CriterionState {
     pub strength: Strength,
     pub evidence: Option<EvidenceId>,
     pub last: Option<Last>,
+    /// When it last went from passing to failing, if it fails now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regressed_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiver: Option<Waiver>,
 }
 
 /// The last evidence, short.
@@ -58,16 +78,43 @@ pub struct Found {
     pub changed: Vec<String>,
     /// Why the instrument itself cannot be used.
     pub unavailable: Option<String>,
+    /// Verdicts of earlier runs on exactly these inputs, newest first, without those that could not tell.
+    pub verdicts: Vec<Verdict>,
+    /// When it last went from passing to failing, whatever the inputs were.
+    pub regressed_at: Option<Stamp>,
 }
 
-/// Judges one criterion by what was found. `fence` is the claim under which evidence counts; none where no claim
-/// matters.
-pub fn judge(criterion: &Criterion, found: &Found, fence: Option<u64>, now: Stamp) -> CriterionState {
+/// How many runs in a row have to agree before a check that did both, pass and fail, on the same inputs is believed.
+pub const AGREEING_RUNS: usize = 3;
+
+/// How many more runs must agree; none for a check that is not flaky. `verdicts` are of the same inputs, newest first.
+pub fn flaky(verdicts: &[Verdict]) -> Option<usize> {
+    let newest = verdicts.first()?;
+    let agreeing = verdicts.iter().take_while(|verdict| *verdict == newest).count();
+    (agreeing < verdicts.len() && agreeing < AGREEING_RUNS).then_some(AGREEING_RUNS - agreeing)
+}
+
+/// What evidence is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Bar<'a> {
+    /// The claim under which evidence counts; none where no claim matters.
+    pub fence: Option<u64>,
+    /// What is weaker does not meet a criterion.
+    pub least: Strength,
+    pub terms: &'a Terms,
+    pub now: Stamp,
+}
+
+/// Judges one criterion by what was found.
+pub fn judge(criterion: &Criterion, found: &Found, bar: Bar<'_>) -> CriterionState {
+    let Bar { fence, least, terms, now } = bar;
     let fresh = found.fresh.as_ref().and_then(|run| run.record.as_ref().map(|record| (run, record)));
     let under_fence = fresh.filter(|(_, record)| fence.is_none() || record.fence == fence);
     let state = match (under_fence, fresh, &found.last, &found.unavailable) {
         (_, _, _, Some(_)) => Standing::Unavailable,
         (Some((_, record)), ..) => match record.verdict {
+            _ if flaky(&found.verdicts).is_some() => Standing::Flaky,
+            Verdict::Pass if record.strength.min(criterion.proof.earns()) < least => Standing::InsufficientStrength,
             Verdict::Pass => Standing::Met,
             Verdict::Fail => Standing::Failed,
             Verdict::Error => Standing::Error,
@@ -79,6 +126,8 @@ pub fn judge(criterion: &Criterion, found: &Found, fence: Option<u64>, now: Stam
         (None, None, None, _) => Standing::NeverChecked,
     };
     let shown = fresh.map(|(run, _)| run).or(found.last.as_ref());
+    let waiver = terms.waiver(criterion, now).filter(|_| state != Standing::Met).cloned();
+    let state = if waiver.is_some() { Standing::Waived } else { state };
     CriterionState {
         id: criterion.id.clone(),
         statement: criterion.statement.clone(),
@@ -87,6 +136,8 @@ pub fn judge(criterion: &Criterion, found: &Found, fence: Option<u64>, now: Stam
         strength: strength(state, under_fence.map(|(_, record)| record.strength), &criterion.proof),
         evidence: shown.map(|run| run.id.clone()),
         last: shown.and_then(|run| last(run, &found.changed, now)),
+        regressed_at: found.regressed_at.filter(|_| state == Standing::Failed),
+        waiver,
     }
 }
 
@@ -94,9 +145,15 @@ pub fn judge(criterion: &Criterion, found: &Found, fence: Option<u64>, now: Stam
 fn strength(state: Standing, recorded: Option<Strength>, proof: &Proof) -> Strength {
     match state {
         Standing::Met => recorded.unwrap_or(Strength::Asserted).min(proof.earns()),
-        Standing::NeverChecked | Standing::Failed | Standing::Error | Standing::Unavailable | Standing::Stale => {
-            Strength::Asserted
-        }
+        Standing::NeverChecked
+        | Standing::Failed
+        | Standing::Error
+        | Standing::Unavailable
+        | Standing::Stale
+        | Standing::Flaky
+        | Standing::Suspicious
+        | Standing::InsufficientStrength
+        | Standing::Waived => Strength::Asserted,
     }
 }
 
@@ -126,6 +183,8 @@ pub fn judge_attested(criterion: &Criterion, attestations: &[Attestation], contr
         strength: if given.is_some() { Strength::Attested } else { Strength::Asserted },
         evidence: None,
         last: None,
+        regressed_at: None,
+        waiver: None,
     }
 }
 
@@ -158,7 +217,7 @@ pub fn completion(facts: CompletionFacts<'_>) -> Completion {
         Completion::ImplementedNotVerified
     } else if required().any(|criterion| criterion.state == Standing::Unavailable) {
         Completion::Blocked
-    } else if required().any(|criterion| criterion.state != Standing::Met) {
+    } else if required().any(|criterion| !criterion.state.is_settled()) {
         Completion::ImplementedNotVerified
     } else {
         Completion::Verified
@@ -179,7 +238,8 @@ pub enum CannotClose {
 /// # Errors
 /// The first reason that stands against it.
 pub fn fulfil(criteria: &[CriterionState], class: EvidenceClass) -> Result<Strength, CannotClose> {
-    let required: Vec<&CriterionState> = criteria.iter().filter(|criterion| criterion.required).collect();
+    let counts = |criterion: &&CriterionState| criterion.required && criterion.state != Standing::Waived;
+    let required: Vec<&CriterionState> = criteria.iter().filter(counts).collect();
     let Some(achieved) = required.iter().map(|criterion| criterion.strength).min() else {
         return Err(CannotClose::NothingToCloseOn);
     };
@@ -213,16 +273,22 @@ mod tests {
             strength,
             evidence: None,
             last: None,
+            regressed_at: None,
+            waiver: None,
         }
     }
 
-    const ALL: [Standing; 6] = [
+    const ALL: [Standing; 10] = [
         Standing::Met,
         Standing::NeverChecked,
         Standing::Failed,
         Standing::Error,
         Standing::Unavailable,
         Standing::Stale,
+        Standing::Flaky,
+        Standing::Suspicious,
+        Standing::InsufficientStrength,
+        Standing::Waived,
     ];
 
     #[test]
@@ -234,12 +300,23 @@ mod tests {
             assert_eq!(at(false, false, &criteria), Completion::InProgress);
             assert_eq!(at(false, true, &[]), Completion::ImplementedNotVerified);
             let expected = match standing {
-                Standing::Met => Completion::Verified,
+                Standing::Met | Standing::Waived => Completion::Verified,
                 Standing::Unavailable => Completion::Blocked,
                 _ => Completion::ImplementedNotVerified,
             };
             assert_eq!(at(false, true, &criteria), expected, "{standing:?}");
         }
+    }
+
+    #[test]
+    fn a_check_that_did_both_on_the_same_inputs_is_believed_after_three_that_agree() {
+        use Verdict::{Fail, Pass};
+        assert_eq!(flaky(&[]), None);
+        assert_eq!(flaky(&[Pass, Pass]), None);
+        assert_eq!(flaky(&[Pass, Fail]), Some(2));
+        assert_eq!(flaky(&[Pass, Pass, Fail, Pass]), Some(1));
+        assert_eq!(flaky(&[Pass, Pass, Pass, Fail]), None);
+        assert_eq!(flaky(&[Fail, Pass, Pass, Pass]), Some(2));
     }
 
     #[test]

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use kctl::domain::caller::Grade;
 use kctl::domain::commitment::{Closing, CommitmentEvent};
 use kctl::domain::contract::{
-    Attestation, Constraint, Contract, Criterion, CriterionId, EvidenceClass, Proof, Strength,
+    Attestation, Constraint, Contract, Criterion, CriterionId, EvidenceClass, Limits, Proof, Strength, Waiver,
 };
 use kctl::domain::digest::Digest;
 use kctl::domain::event::Event;
 use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid};
 use kctl::domain::publication::{Cleared, PublicationEvent};
 use kctl::domain::root::{BaseName, RootEvent};
-use kctl::domain::run::{Candidate, Level, Record, RunEvent, Subject, Verdict};
+use kctl::domain::run::{Candidate, HandedIn, Level, Record, RunEvent, Source, Subject, Verdict};
 use kctl::domain::session::SessionEvent;
 use kctl::domain::stamp::Stamp;
 use kctl::domain::task::{ClaimEnd, TaskEvent};
@@ -103,7 +103,51 @@ fn contract() -> Contract {
         scope: vec!["src/**".into()],
         constraints: vec![Constraint { text: "no new crate".into(), enforced_by: Some("deny".into()) }],
         forbidden: vec![Constraint { text: "no force-push".into(), enforced_by: None }],
+        limits: Limits::default(),
     }
+}
+
+/// A contract as it was amended: with the kinds and limits that came later.
+fn amended() -> Contract {
+    let proofs = [
+        Proof::JsonValid { path: "a.json".into(), comments: false },
+        Proof::JsonValid { path: "tsconfig.json".into(), comments: true },
+        Proof::TomlValid { path: "a.toml".into() },
+        Proof::YamlValid { path: "a.yaml".into() },
+        Proof::Parses { path: "a.yml".into() },
+        Proof::Citation { sources: vec!["docs/a.md".into(), "https://example.org/a".into()] },
+        Proof::Receipt { signer: Some("ci".into()) },
+        Proof::Receipt { signer: None },
+        Proof::Judgement { question: Some("does it read well?".into()) },
+        Proof::Judgement { question: None },
+    ];
+    let criteria = proofs.into_iter().enumerate().map(|(n, proof)| Criterion {
+        id: criterion(&format!("AC-{n}")),
+        statement: "it holds".into(),
+        required: true,
+        proof,
+    });
+    Contract { criteria: criteria.collect(), limits: Limits { max_files: Some(3) }, ..Contract::default() }
+}
+
+fn waiver() -> Waiver {
+    Waiver {
+        criterion: criterion("AC-1"),
+        definition: digest(),
+        reason: "the server is down".into(),
+        until: until(),
+        grade: Grade::Tty,
+        at: Stamp(NOON),
+    }
+}
+
+fn handed_in() -> Vec<HandedIn> {
+    let source = Source { source: "docs/a.md".into(), digest: digest(), bytes: 12, retrieved_at: Stamp(NOON) };
+    vec![
+        HandedIn::Citation { sources: vec![source] },
+        HandedIn::Receipt { signer: "ci".into(), statement: digest() },
+        HandedIn::Judgement { confidence: 80, reason: "reads well".into() },
+    ]
 }
 
 fn attestations() -> Vec<Attestation> {
@@ -173,6 +217,8 @@ fn tasks() -> Vec<TaskEvent> {
         TaskEvent::FinalizationRejected { fence: 1, unmet: vec![criterion("AC-1")], basis: digest() },
         TaskEvent::Finished { fence: 1, evidence: vec![EvidenceId::new(id(1))], contract_digest: digest() },
         TaskEvent::Cancelled { reason: "not needed".into() },
+        TaskEvent::ContractAmended { contract: amended(), reason: "it was split".into() },
+        TaskEvent::CriterionWaived { waiver: waiver() },
     ];
     let ends = [ClaimEnd::Yielded, ClaimEnd::Released, ClaimEnd::SessionReleased];
     all.extend(ends.map(|how| TaskEvent::ClaimEnded { fence: 1, how, note: Some("left".into()) }));
@@ -205,11 +251,19 @@ fn commitments() -> Vec<CommitmentEvent> {
         note: Some("that is that".into()),
     };
     let mut all: Vec<_> = classes.into_iter().map(opened).collect();
+    all.push(CommitmentEvent::Opened {
+        objective: "of later kinds".into(),
+        contract: amended(),
+        class: EvidenceClass::None,
+        until: until(),
+    });
     all.push(CommitmentEvent::Evaluated {
         met: vec![criterion("AC-1")],
         unmet: vec![criterion("AC-2")],
         evidence: vec![EvidenceId::new(id(1))],
     });
+    all.push(CommitmentEvent::ContractAmended { contract: amended(), reason: "it was split".into() });
+    all.push(CommitmentEvent::CriterionWaived { waiver: waiver() });
     all.extend(attestations().into_iter().map(|attestation| CommitmentEvent::Attested { attestation }));
     all.extend(verdicts.into_iter().map(closed));
     all
@@ -248,6 +302,11 @@ fn runs() -> Vec<RunEvent> {
     let mut all: Vec<_> =
         [true, false].map(|whole| RunEvent::Started { subject: subject(whole), deadline: until() }).into();
     all.extend(verdicts.map(|(verdict, level, strength)| RunEvent::Ended { record: record(verdict, level, strength) }));
+    all.extend(handed_in().into_iter().map(|said| {
+        let mut record = record(Verdict::Pass, said.level(), said.earns());
+        record.handed_in = Some(said);
+        RunEvent::Ended { record }
+    }));
     all
 }
 
@@ -285,6 +344,7 @@ fn record(verdict: Verdict, level: Level, strength: Strength) -> Box<Record> {
         session: whole.then(|| session(1)),
         fence: whole.then_some(1),
         kctl_version: "0.1.0".into(),
+        handed_in: None,
     })
 }
 
