@@ -86,6 +86,7 @@ impl Op for Validate {
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
     const SPAN: Span = Span::Steps;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const COLUMNS: &'static [&'static str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
     const HOLDS: Option<&'static str> = Some("verified");

@@ -37,6 +37,7 @@ impl Op for Close {
     const ABOUT: &'static str = "Close a commitment; as fulfilled only on fresh evidence of sufficient strength";
     const EFFECT: Effect = Effect::Irreversible;
     const CUSTODY: Custody = Custody::Session;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["commitment"];
     const HIDDEN: &'static [&'static str] = &["contract.goal", "contract_digest", "updated_at"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[

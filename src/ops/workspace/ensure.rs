@@ -67,6 +67,7 @@ impl Op for Ensure {
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::Claim;
     const SPAN: Span = Span::Steps;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const HIDDEN: &'static [&'static str] = &["base_ref", "baseline"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =

@@ -60,7 +60,8 @@ fn roots() -> Vec<RootEvent> {
         agents_file_created: true,
         base: Some(BaseName { remote: Some("origin".into()), branch: "main".into() }),
     };
-    vec![written(Some(digest())), written(None), RootEvent::Uninstalled {}]
+    let seen = RootEvent::BaseSeen { remote: "origin".into(), branch: "main".into(), commit: oid("a") };
+    vec![written(Some(digest())), written(None), RootEvent::Uninstalled {}, seen]
 }
 
 fn sessions() -> Vec<SessionEvent> {
