@@ -1,5 +1,7 @@
 //! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -7,14 +9,17 @@ use serde_json::json;
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
+use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
+use crate::domain::tree::Snapshot;
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
 use crate::ops::verification::assess::{self, Assessed};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
+use crate::rules::inputs;
 use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
@@ -117,10 +122,33 @@ impl Op for Validate {
         });
         let due = wanted(&subject, scope, &input)?;
         let before = assess::snapshot(call, &subject)?;
+        warn_of_links(call, &subject, &due, &before);
         let assessed = assess::look_up(call, &subject, due, &before)?;
         let results = show_all(call, &subject, assessed, &before, input.rerun)?;
         answer(call, &subject, scope, results)
     }
+}
+
+/// How many links a warning names.
+const MAX_LINKS_NAMED: usize = 10;
+
+/// Warns of inputs that are symbolic links to what no input digest covers: a change there makes nothing stale.
+fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: &Snapshot) {
+    let mut links = call.world.trees.links_out(&subject.work_tree, snapshot);
+    if links.is_empty() {
+        return;
+    }
+    let named = |due: &Due| inputs::narrowed(snapshot, &due.inputs()).unwrap_or_default();
+    let inputs: HashSet<&TreePath> = due.iter().flat_map(named).map(|entry| &entry.path).collect();
+    links.retain(|link| inputs.contains(link));
+    if links.is_empty() {
+        return;
+    }
+    let more = links.len().saturating_sub(MAX_LINKS_NAMED);
+    let names: Vec<String> = links.iter().take(MAX_LINKS_NAMED).map(|link| format!("`{link}`")).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let words = "lead out of the tree or to ignored files; a change of what lies there does not make evidence stale";
+    call.warn("inputs_outside", format!("symbolic links {words}: {}{more}", names.join(", ")));
 }
 
 fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
@@ -164,7 +192,7 @@ fn show_all(
     call: &mut Call<'_>,
     subject: &Subject,
     assessed: Vec<Assessed>,
-    before: &crate::domain::tree::Snapshot,
+    before: &Snapshot,
     rerun: bool,
 ) -> Result<Vec<Shown>, Refusal> {
     let mut results: Vec<Shown> = Vec::new();
@@ -226,7 +254,7 @@ fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Sho
     // The tree is read once more: a check that edited files must not vouch for the one before it.
     let after = assess::snapshot(call, subject)?;
     let assessed = assess::look_up(call, subject, subject.due(false), &after)?;
-    let criteria = assess::criteria(call, subject, &assessed);
+    let criteria = assess::criteria(call, subject, &assessed, &after);
     let candidate = execute::candidate(call, subject)?;
     let shown_pass = results.iter().all(|shown| shown.verdict == Verdict::Pass);
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state == Standing::Met);

@@ -8,7 +8,7 @@ use crate::domain::digest::Digest;
 use crate::domain::fold::{Kind, Rel};
 use crate::domain::id::{CommitmentId, TaskId};
 use crate::domain::profile::Profile;
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::Run;
 use crate::domain::task::Task;
 use crate::domain::workspace::{Dirt, Workspace};
@@ -33,6 +33,8 @@ pub struct Subject {
     pub fence: Option<u64>,
     /// Evidence that a verified publication rests on: it speaks for what was published, whatever became of the tree.
     pub published: Vec<Run>,
+    /// Digests of the whole trees that were published so.
+    pub published_inputs: Vec<Digest>,
 }
 
 impl Subject {
@@ -62,13 +64,19 @@ impl Subject {
     pub fn of_commitment(call: &Call<'_>, commitment: &Commitment) -> Result<Self, Refusal> {
         let tasks = tasks_of(call, &commitment.id)?;
         let mut open = Vec::new();
-        let mut published = Vec::new();
+        let (mut published, mut published_inputs) = (Vec::new(), Vec::new());
         for task in &tasks {
-            open.extend(look::standing(call, &task.id).ok());
+            match look::standing(call, &task.id) {
+                Ok(workspace) => open.push(workspace),
+                Err(why) if why.code() == Code::WORKSPACE_REQUIRED => {}
+                Err(why) => return Err(why),
+            }
             for publication in look::published(call, &task.id)? {
-                for evidence in publication.cleared.into_iter().flat_map(|cleared| cleared.evidence) {
+                let Some(cleared) = publication.cleared else { continue };
+                for evidence in cleared.evidence {
                     published.extend(call.load::<Run>(&evidence)?.map(|held| held.value));
                 }
+                published_inputs.extend(cleared.input);
             }
         }
         let here = call.repository()?.place().work_tree.clone();
@@ -88,6 +96,7 @@ impl Subject {
         subject.contract_digest = commitment.contract_digest.clone();
         subject.attestations.clone_from(&commitment.attestations);
         subject.published = published;
+        subject.published_inputs = published_inputs;
         Ok(subject)
     }
 
@@ -110,6 +119,7 @@ impl Subject {
             workspace,
             fence: None,
             published: Vec::new(),
+            published_inputs: Vec::new(),
         })
     }
 

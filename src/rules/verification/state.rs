@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::contract::{Attestation, Criterion, CriterionId, EvidenceClass, Proof, Strength};
+use crate::domain::contract::{Attestation, Criterion, CriterionId, EvidenceClass, GivenOn, Proof, Strength};
 use crate::domain::digest::Digest;
 use crate::domain::id::EvidenceId;
 use crate::domain::run::{Run, Verdict};
@@ -32,6 +32,9 @@ pub struct CriterionState {
     pub strength: Strength,
     pub evidence: Option<EvidenceId>,
     pub last: Option<Last>,
+    /// Whether only a person's word shows it: no run would help.
+    #[serde(skip)]
+    pub by_person: bool,
 }
 
 /// The last evidence, short.
@@ -87,6 +90,7 @@ pub fn judge(criterion: &Criterion, found: &Found, fence: Option<u64>, now: Stam
         strength: strength(state, under_fence.map(|(_, record)| record.strength), &criterion.proof),
         evidence: shown.map(|run| run.id.clone()),
         last: shown.and_then(|run| last(run, &found.changed, now)),
+        by_person: false,
     }
 }
 
@@ -112,20 +116,74 @@ fn last(run: &Run, changed: &[String], now: Stamp) -> Option<Last> {
     })
 }
 
-/// Judges an attested criterion: a person's word, bound to the contract it was given for.
-pub fn judge_attested(criterion: &Criterion, attestations: &[Attestation], contract: &Digest) -> CriterionState {
-    let given = attestations
-        .iter()
-        .rev()
-        .find(|attestation| attestation.criterion == criterion.id && attestation.contract_digest == *contract);
+/// What a person's word is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub contract: &'a Digest,
+    /// Digest of the whole work tree as it is now.
+    pub input: &'a Digest,
+    /// The same of the trees that verified publications put on the remote: a word that was given on one of them
+    /// speaks for what was published, whatever became of the work tree.
+    pub published: &'a [Digest],
+}
+
+impl Ground<'_> {
+    fn holds(&self, attestation: &Attestation) -> bool {
+        let Some(given) = &attestation.given_on else { return true };
+        given.input == *self.input || self.published.contains(&given.input)
+    }
+}
+
+/// Judges an attested criterion: a person's word, bound to the contract and to the tree it was given for. The newest
+/// word that holds counts; if none does, the newest is stale.
+pub fn judge_attested(
+    criterion: &Criterion,
+    attestations: &[Attestation],
+    ground: Ground<'_>,
+    changed: impl FnOnce(&GivenOn) -> Vec<String>,
+    now: Stamp,
+) -> CriterionState {
+    let given = || {
+        let of_this = |one: &&Attestation| one.criterion == criterion.id && one.contract_digest == *ground.contract;
+        attestations.iter().rev().filter(of_this)
+    };
+    let (state, shown) = match (given().find(|one| ground.holds(one)), given().next()) {
+        (Some(holds), _) => (Standing::Met, Some(holds)),
+        (None, Some(newest)) => (Standing::Stale, Some(newest)),
+        (None, None) => (Standing::NeverChecked, None),
+    };
+    let changed = match (state, shown.and_then(|one| one.given_on.as_ref())) {
+        (Standing::Stale, Some(given)) => changed(given),
+        _ => Vec::new(),
+    };
     CriterionState {
         id: criterion.id.clone(),
         statement: criterion.statement.clone(),
         required: criterion.required,
-        state: if given.is_some() { Standing::Met } else { Standing::NeverChecked },
-        strength: if given.is_some() { Strength::Attested } else { Strength::Asserted },
+        state,
+        strength: if state == Standing::Met { Strength::Attested } else { Strength::Asserted },
         evidence: None,
-        last: None,
+        last: shown.map(|one| attested(one, changed, now)),
+        by_person: true,
+    }
+}
+
+fn attested(attestation: &Attestation, changed: Vec<String>, now: Stamp) -> Last {
+    let on = match &attestation.given_on {
+        None => "the contract alone".to_owned(),
+        Some(given) => match (&given.head, given.clean) {
+            (Some(head), true) => format!("{} as committed", head.short()),
+            (Some(head), false) => format!("{} with changes that were not committed", head.short()),
+            (None, _) => "a tree without a commit".to_owned(),
+        },
+    };
+    Last {
+        verdict: Verdict::Pass,
+        age_s: attestation.at.seconds_until(now),
+        exit: None,
+        reasons: vec![format!("a person attested it for {on}: {}", attestation.note)],
+        tail: String::new(),
+        changed,
     }
 }
 
@@ -213,6 +271,7 @@ mod tests {
             strength,
             evidence: None,
             last: None,
+            by_person: false,
         }
     }
 

@@ -115,6 +115,7 @@ fn attestations() -> Vec<Attestation> {
         note: "looked at it".into(),
         grade,
         at: Stamp(NOON),
+        given_on: None,
     };
     grades.into_iter().map(attestation).collect()
 }
@@ -302,6 +303,7 @@ fn publications() -> Vec<PublicationEvent> {
         expected,
         profile_digest: digest(),
         evidence: vec![EvidenceId::new(id(1))],
+        input: None,
         fence: 1,
     };
     vec![
