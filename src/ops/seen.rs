@@ -1,6 +1,8 @@
 //! Asking the remote where a base is, and keeping what it said. A reference of this clone can be moved by anybody who
 //! wants another judge; what kctl itself was told cannot (I7).
 
+use std::cell::OnceCell;
+
 use crate::domain::id::Oid;
 use crate::domain::refusal::Refusal;
 use crate::domain::root::{BaseName, Root, RootEvent, SeenBase};
@@ -24,7 +26,11 @@ pub fn ask(call: &mut Call<'_>) -> Result<(), Refusal> {
     let Ok(Some(base)) = at(call.repository()?, name, &call.seen_bases()?) else { return Ok(()) };
     match elsewhere(call.repository()?, &base)? {
         Some(named) => ask_of(call, &named),
-        None => Ok(()),
+        None => {
+            // Found already: the call is judged by it, and does not look again.
+            call.base = OnceCell::from(Some(base));
+            Ok(())
+        }
     }
 }
 
@@ -63,8 +69,12 @@ fn told(git: &dyn Git, remote: &str, branch: &str, here: Option<&Oid>) -> GitRes
     let url = git.push_url(remote)?;
     let found = git.remote_refs(&url, &[&wanted])?;
     let Some((_, commit)) = found.into_iter().find(|(name, _)| *name == wanted) else { return Ok(None) };
-    if here != Some(&commit) {
-        git.fetch(remote, &wanted, Depth::AsConfigured)?;
+    // Fetched from elsewhere than pushed to, it may not be had; then the commit may be here all the same.
+    if here != Some(&commit)
+        && let Err(why) = git.fetch(remote, &wanted, Depth::AsConfigured)
+        && git.resolve(commit.as_str()).is_err()
+    {
+        return Err(why);
     }
     git.resolve(commit.as_str())?;
     Ok(Some(commit))

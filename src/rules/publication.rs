@@ -228,7 +228,7 @@ fn off_commit(off: &OffCommit) -> Blocker {
         ),
         true => (
             format!("`{criterion}` rests on the absence of `{path}`, which the commit has"),
-            "take it out of the commit with `git rm`, or have the criterion changed",
+            "take it out of the commit, or have the criterion changed",
         ),
     };
     blocker(Code::NOT_CLEARED, what, remedy)

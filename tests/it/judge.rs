@@ -162,3 +162,18 @@ fn a_base_whose_commit_was_taken_away_is_missed_and_brought_back() {
 fn take_object(git_dir: &Path, commit: &str) {
     fs::remove_file(git_dir.join("objects").join(&commit[..2]).join(&commit[2..])).expect("a loose object");
 }
+
+#[test]
+fn what_the_remote_said_counts_even_where_nothing_can_be_fetched() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let (task, commitment) = failing(&ada);
+    let real = place.git(&["rev-parse", MAIN]);
+    let evil = lenient(&place, &real);
+    place.git(&["update-ref", MAIN, &evil]);
+    place.git(&["remote", "set-url", "--push", "origin", place.remote.to_str().expect("UTF-8")]);
+    place.git(&["remote", "set-url", "origin", "../no-such-remote.git"]);
+    let shown = assert_fails(&ada, &task, &commitment, "pushed to and fetched from two places");
+    assert_eq!(warned(&shown), ["base_strayed"], "the reference stays as it was: {shown:#}");
+    assert_eq!(place.git(&["rev-parse", MAIN]), evil);
+}

@@ -317,6 +317,43 @@ mod tests {
     }
 
     #[test]
+    fn a_persons_word_holds_for_its_contract_and_its_tree() {
+        let criterion = Criterion {
+            id: "AC-1".parse().expect("legal"),
+            statement: "it holds".into(),
+            required: true,
+            proof: Proof::Attested { question: None },
+        };
+        let digest = |text: &str| Digest::of(text.as_bytes());
+        let word = |contract: &str, tree: Option<&str>| Attestation {
+            criterion: criterion.id.clone(),
+            contract_digest: digest(contract),
+            note: "seen".into(),
+            grade: crate::domain::caller::Grade::Tty,
+            at: Stamp(0),
+            given_on: tree.map(|tree| GivenOn { work_tree: "/w".into(), input: digest(tree), head: None, clean: true }),
+        };
+        let (input, contract, published) = (digest("now"), digest("this"), [digest("published")]);
+        let ground = Ground { contract: &contract, input: &input, published: &published };
+        let judged = |words: &[Attestation]| {
+            let changed = |_: &GivenOn| vec!["a".to_owned()];
+            let state = judge_attested(&criterion, words, ground, changed, Stamp(0));
+            let changed = state.last.map_or_else(Vec::new, |last| last.changed);
+            assert_eq!(state.strength == Strength::Attested, state.state == Standing::Met);
+            assert_eq!(changed.is_empty(), state.state != Standing::Stale);
+            state.state
+        };
+        assert_eq!(judged(&[]), Standing::NeverChecked);
+        assert_eq!(judged(&[word("other", Some("now"))]), Standing::NeverChecked);
+        assert_eq!(judged(&[word("this", Some("now"))]), Standing::Met);
+        assert_eq!(judged(&[word("this", Some("before"))]), Standing::Stale);
+        assert_eq!(judged(&[word("this", Some("published"))]), Standing::Met);
+        assert_eq!(judged(&[word("this", None)]), Standing::Met, "an earlier kctl bound it to the contract alone");
+        let taken_back = [word("this", Some("now")), word("this", Some("before"))];
+        assert_eq!(judged(&taken_back), Standing::Met, "any word on this tree counts, not only the newest");
+    }
+
+    #[test]
     fn an_optional_criterion_neither_holds_up_nor_carries_a_close() {
         let mut optional = state(Standing::Failed, Strength::Asserted);
         optional.required = false;
