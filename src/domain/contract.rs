@@ -179,4 +179,19 @@ pub struct Attestation {
     pub note: String,
     pub grade: super::caller::Grade,
     pub at: super::stamp::Stamp,
+    /// The tree that it was given for. None for one that an earlier kctl recorded, or that was given where there is no
+    /// work tree: it speaks for the contract alone.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub given_on: Option<GivenOn>,
+}
+
+/// The tree that a person looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GivenOn {
+    pub work_tree: String,
+    /// Digest of every tracked and every untracked, not ignored file of it.
+    pub input: Digest,
+    pub head: Option<super::id::Oid>,
+    /// Whether the tree was exactly that of `head`.
+    pub clean: bool,
 }

@@ -38,6 +38,10 @@ pub struct Cleared {
     pub profile_digest: Digest,
     pub evidence: Vec<EvidenceId>,
     pub fence: u64,
+    /// Digest of every file of the work tree that was judged, so that a person's word on it keeps counting. None for
+    /// what an earlier kctl cleared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Digest>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::digest::Digest;
 use super::event::Meta;
 use super::fold::{Entity, Index, Kind};
-use super::id::OriginId;
+use super::id::{Oid, OriginId};
 use super::stamp::Stamp;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,9 @@ pub enum RootEvent {
     },
     #[serde(rename = "root.uninstalled")]
     Uninstalled {},
+    /// The remote said that its branch is at `commit`, or `init` accepted it as this clone had it.
+    #[serde(rename = "root.base_seen")]
+    BaseSeen { remote: String, branch: String, commit: Oid },
 }
 
 /// The branch that work is accepted onto, as it was when kctl was put into the repository. It is kept, because whoever
@@ -32,6 +35,15 @@ pub struct BaseName {
     pub branch: String,
 }
 
+/// Where a base was when kctl last saw it. A reference of this clone that says otherwise is nobody's word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SeenBase {
+    pub remote: String,
+    pub branch: String,
+    pub commit: Oid,
+    pub at: Stamp,
+}
+
 /// The root as the ledger knows it. Its stream has the origin's id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Root {
@@ -41,6 +53,9 @@ pub struct Root {
     pub profile_written: Option<Digest>,
     pub agents_file_created: bool,
     pub base: Option<BaseName>,
+    /// One for each branch that has been a base.
+    #[serde(default)]
+    pub seen: Vec<SeenBase>,
     pub since: Stamp,
 }
 
@@ -56,6 +71,7 @@ impl Entity for Root {
             profile_written: None,
             agents_file_created: false,
             base: None,
+            seen: Vec::new(),
             since: Stamp(0),
         }
     }
@@ -75,6 +91,11 @@ impl Entity for Root {
                 self.since = meta.at;
             }
             RootEvent::Uninstalled {} => self.installed = false,
+            RootEvent::BaseSeen { remote, branch, commit } => {
+                self.seen.retain(|seen| seen.remote != *remote || seen.branch != *branch);
+                let (remote, branch, commit) = (remote.clone(), branch.clone(), commit.clone());
+                self.seen.push(SeenBase { remote, branch, commit, at: meta.at });
+            }
         }
         self
     }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::domain::contract::{Contract, Proof};
 use crate::domain::digest::Digest;
 use crate::domain::fold::Kind;
@@ -10,7 +12,7 @@ use crate::domain::path::TreePath;
 use crate::domain::plan::Place;
 use crate::domain::profile::{Check, CheckName, Overlap, PROFILE_PATH, Profile, TaskRules};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::root::{BaseName, Root};
+use crate::domain::root::{BaseName, Root, SeenBase};
 use crate::domain::stamp::Length;
 use crate::ports::files::FileFault;
 use crate::ports::git::{Git, GitFault};
@@ -30,6 +32,8 @@ pub struct Base {
     /// The full name here: `refs/remotes/<remote>/<branch>`, or `refs/heads/<branch>` without a remote.
     pub reference: String,
     pub commit: Oid,
+    /// What the reference holds here. Where it is not `commit`, it was moved and the remote was not asked since.
+    pub tracking: Option<Oid>,
     /// None where the base's tree has no profile.
     pub profile: Option<Profile>,
 }
@@ -37,6 +41,20 @@ pub struct Base {
 impl Base {
     pub fn profile_digest(&self) -> Option<Digest> {
         self.profile.as_ref().map(Profile::digest)
+    }
+
+    /// What is to be said where this clone's reference to the base does not hold it.
+    pub fn strayed(&self) -> Option<String> {
+        self.remote.as_ref()?;
+        let here = match &self.tracking {
+            Some(tracking) if *tracking == self.commit => return None,
+            Some(tracking) => format!("at {} here", tracking.short()),
+            None => "gone here".to_owned(),
+        };
+        let (reference, commit) = (&self.reference, self.commit.short());
+        Some(format!(
+            "`{reference}` is {here}; the base was last seen at {commit}, and that judges. `kctl validate` asks the remote"
+        ))
     }
 }
 
@@ -49,7 +67,7 @@ impl Call<'_> {
         if let Some(base) = self.base.get() {
             return Ok(base.clone());
         }
-        let found = find(self.repository()?, self.recorded_base()?.as_ref())?;
+        let found = find(self.repository()?, self.recorded_base()?.as_ref(), &self.seen_bases()?)?;
         Ok(self.base.get_or_init(|| found).clone())
     }
 
@@ -59,6 +77,16 @@ impl Call<'_> {
     /// When the ledger cannot be read.
     pub fn recorded_base(&self) -> Result<Option<BaseName>, Refusal> {
         Ok(self.roots()?.into_iter().filter_map(|root| root.base).find(|base| base.remote.is_some()))
+    }
+
+    /// Where bases were when they were last seen; the newest word on each comes first.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn seen_bases(&self) -> Result<Vec<SeenBase>, Refusal> {
+        let mut recorded: Vec<SeenBase> = self.roots()?.into_iter().flat_map(|root| root.seen).collect();
+        recorded.sort_by_key(|seen| std::cmp::Reverse(seen.at));
+        Ok(self.asked.iter().rev().cloned().chain(recorded).collect())
     }
 
     /// How kctl was put in here. There can be several: a recovery that may have lost events goes on under a new origin.
@@ -148,30 +176,39 @@ impl Profile {
 
 /// Finds the base: the branch that was recorded, or else the one that the remote's HEAD names, unless the profile at
 /// that branch names another. A work tree's profile is not asked, and neither is the remote's HEAD once a base is
-/// recorded: both are in reach of whoever wants another judge.
-fn find(git: &dyn Git, recorded: Option<&BaseName>) -> Result<Option<Base>, Refusal> {
-    let remotes = git.remotes().map_err(fault::of_git)?;
-    let usual = remotes.iter().find(|name| *name == "origin").or(remotes.first()).cloned();
-    let known = recorded.filter(|base| base.remote.as_ref().is_some_and(|remote| remotes.contains(remote)));
-    let (remote, first) = match known {
-        Some(base) => (base.remote.clone(), Some(base.branch.clone())),
-        None => (usual.clone(), default_branch(git, usual.as_deref())?),
-    };
-    let Some(first) = first else { return Ok(None) };
-    let Some(base) = at(git, remote.clone(), &first)? else { return Ok(None) };
-    let named = base.profile.as_ref().map(|profile| profile.publish.clone());
-    let Some(rules) = named else { return Ok(Some(base)) };
-    let remote = if remotes.contains(&rules.remote) { Some(rules.remote) } else { remote };
-    let branch = rules.base.unwrap_or(first);
-    if remote == base.remote && branch == base.branch {
-        return Ok(Some(base));
-    }
-    match at(git, remote, &branch)? {
+/// recorded: both are in reach of whoever wants another judge. So is the reference to the branch itself, and where a
+/// commit was `seen` there, that commit is the base.
+fn find(git: &dyn Git, recorded: Option<&BaseName>, seen: &[SeenBase]) -> Result<Option<Base>, Refusal> {
+    let Some(first) = first(git, recorded)? else { return Ok(None) };
+    let Some(base) = at(git, first, seen)? else { return Ok(None) };
+    let Some(named) = elsewhere(git, &base)? else { return Ok(Some(base)) };
+    let branch = named.branch.clone();
+    match at(git, named, seen)? {
         Some(named) => Ok(Some(named)),
         None => Err(Refusal::new(Code::BASE_UNKNOWN, format!("the base `{branch}` is not in this clone"))
             .with("branch", &branch)
             .with("remedy", format!("git fetch, so that `{branch}` of the remote is known here"))),
     }
+}
+
+/// The branch whose profile is read first.
+pub fn first(git: &dyn Git, recorded: Option<&BaseName>) -> Result<Option<BaseName>, Refusal> {
+    let remotes = git.remotes().map_err(fault::of_git)?;
+    let known = recorded.filter(|base| base.remote.as_ref().is_some_and(|remote| remotes.contains(remote)));
+    if let Some(known) = known {
+        return Ok(Some(known.clone()));
+    }
+    let remote = remotes.iter().find(|name| *name == "origin").or(remotes.first()).cloned();
+    Ok(default_branch(git, remote.as_deref())?.map(|branch| BaseName { remote, branch }))
+}
+
+/// The base that the profile at `base` names, if that is another.
+pub fn elsewhere(git: &dyn Git, base: &Base) -> Result<Option<BaseName>, Refusal> {
+    let Some(rules) = base.profile.as_ref().map(|profile| &profile.publish) else { return Ok(None) };
+    let remotes = git.remotes().map_err(fault::of_git)?;
+    let remote = if remotes.contains(&rules.remote) { Some(rules.remote.clone()) } else { base.remote.clone() };
+    let branch = rules.base.clone().unwrap_or_else(|| base.branch.clone());
+    Ok((remote != base.remote || branch != base.branch).then_some(BaseName { remote, branch }))
 }
 
 fn default_branch(git: &dyn Git, remote: Option<&str>) -> Result<Option<String>, Refusal> {
@@ -194,18 +231,41 @@ fn default_branch(git: &dyn Git, remote: Option<&str>) -> Result<Option<String>,
     Ok(usual.into_iter().find(|name| git.resolve(&format!("{prefix}{name}")).is_ok()).map(str::to_owned))
 }
 
-fn at(git: &dyn Git, remote: Option<String>, branch: &str) -> Result<Option<Base>, Refusal> {
-    let reference = match &remote {
+/// The base of this name: where it was seen last, or else where this clone has it.
+pub fn at(git: &dyn Git, name: BaseName, seen: &[SeenBase]) -> Result<Option<Base>, Refusal> {
+    let BaseName { remote, branch } = name;
+    let reference = reference(remote.as_deref(), &branch);
+    let tracking = tracking(git, &reference)?;
+    let is_it = |one: &&SeenBase| Some(&one.remote) == remote.as_ref() && one.branch == branch;
+    let Some(commit) = seen.iter().find(is_it).map(|one| one.commit.clone()).or(tracking.clone()) else {
+        return Ok(None);
+    };
+    if tracking.as_ref() != Some(&commit) && git.resolve(commit.as_str()).is_err() {
+        let words = format!("the base was last seen at {}, which is not in this clone", commit.short());
+        return Err(Refusal::new(Code::BASE_UNKNOWN, words)
+            .with("commit", &commit)
+            .with("remedy", "git fetch, so that the commit is here")
+            .next("validate", "asks the remote, and brings the base here", json!({})));
+    }
+    let profile = profile_at(git, &commit)?;
+    Ok(Some(Base { remote, branch, reference, commit, tracking, profile }))
+}
+
+/// The full name that the branch has here.
+pub fn reference(remote: Option<&str>, branch: &str) -> String {
+    match remote {
         Some(remote) => format!("refs/remotes/{remote}/{branch}"),
         None => format!("refs/heads/{branch}"),
-    };
-    let commit = match git.resolve(&reference) {
-        Ok(commit) => commit,
-        Err(GitFault::UnknownRevision { .. }) => return Ok(None),
-        Err(why) => return Err(fault::of_git(why)),
-    };
-    let profile = profile_at(git, &commit)?;
-    Ok(Some(Base { remote, branch: branch.to_owned(), reference, commit, profile }))
+    }
+}
+
+/// What `reference` holds here.
+pub fn tracking(git: &dyn Git, reference: &str) -> Result<Option<Oid>, Refusal> {
+    match git.resolve(reference) {
+        Ok(commit) => Ok(Some(commit)),
+        Err(GitFault::UnknownRevision { .. }) => Ok(None),
+        Err(why) => Err(fault::of_git(why)),
+    }
 }
 
 /// The profile in the tree of `commit`.

@@ -13,6 +13,7 @@ use crate::domain::event::{Draft, Event};
 use crate::domain::fold::{AsId, Entity, Kind, Stream};
 use crate::domain::id::{CommitmentId, CommitmentRef, EventId, EvidenceId, EvidenceRef, SessionId, TaskId, TaskRef};
 use crate::domain::refusal::{Code, Next, Refusal};
+use crate::domain::root::SeenBase;
 use crate::domain::run::Run;
 use crate::domain::stamp::Stamp;
 use crate::domain::task::{Claim, Task};
@@ -51,6 +52,8 @@ pub struct Call<'w> {
     pub(super) claim: Option<Claim>,
     /// Looked up once: a call is judged by one base from start to end.
     pub(super) base: OnceCell<Option<Base>>,
+    /// Where the remote said, in this call, that bases are. In a dry run nothing of it is recorded.
+    pub(super) asked: Vec<SeenBase>,
     pub(super) in_step: bool,
     /// Values that no record may hold: the caller's own token.
     pub(super) secrets: Vec<String>,

@@ -152,6 +152,11 @@ fn base(call: &Call<'_>) -> Finding {
             format!("{} at {} is taken from the remote's HEAD and not recorded", base.reference, base.commit.short()),
             "kctl init records it, so that nobody can name another judge",
         ),
+        Ok(Some(base)) if base.strayed().is_some() => warning(
+            "base",
+            base.strayed().unwrap_or_default(),
+            "kctl validate asks the remote; if that says the same as before, find out who moved the reference",
+        ),
         Ok(Some(base)) => ok("base", format!("{} at {}", base.reference, base.commit.short())),
         Ok(None) => warning("base", "this clone knows no base", "commit something, or fetch the remote"),
         Err(why) => problem("base", why.message().to_owned(), "mend the profile on the base"),

@@ -9,11 +9,13 @@ use crate::domain::id::OriginId;
 use crate::domain::plan::{Place, ShownStep, Step};
 use crate::domain::profile::PROFILE_PATH;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::root::{BaseName, Root, RootEvent};
+use crate::domain::root::{BaseName, Root, RootEvent, SeenBase};
+use crate::ops::base;
 use crate::ops::call::Call;
 use crate::ops::fault;
 use crate::ops::hooks;
 use crate::ops::op::{Needs, Op, Span};
+use crate::ops::seen;
 use crate::ports::files::{Files, carry_out};
 use crate::ports::ledger::Access;
 use crate::rules::adoption::agents_block::AGENTS_PATH;
@@ -169,6 +171,7 @@ fn carry_out_plan(call: &mut Call<'_>, adopted: &Adopted) -> Result<(), Refusal>
     })?;
     let origin: OriginId = call.views()?.origin().clone();
     let base = base_name(call)?;
+    let accepted = accepted(call, base.as_ref())?;
     call.step(|call| {
         let held = call.load_or_blank::<Root>(&origin)?;
         let initialised = RootEvent::Initialised {
@@ -177,6 +180,19 @@ fn carry_out_plan(call: &mut Call<'_>, adopted: &Adopted) -> Result<(), Refusal>
             agents_file_created: !agents_existed,
             base: base.clone(),
         };
-        call.record::<Root>(&origin, held.ver, initialised).map(drop)
+        call.record::<Root>(&origin, held.ver, initialised)?;
+        accepted.as_ref().map_or(Ok(()), |seen| seen::note(call, seen))
     })
+}
+
+/// The base as this clone has it, accepted by whoever sets kctl up. Only the first time: later the remote is asked.
+fn accepted(call: &Call<'_>, base: Option<&BaseName>) -> Result<Option<SeenBase>, Refusal> {
+    let Some((remote, branch)) = base.and_then(|base| Some((base.remote.clone()?, base.branch.clone()))) else {
+        return Ok(None);
+    };
+    if call.seen_bases()?.iter().any(|seen| seen.remote == remote && seen.branch == branch) {
+        return Ok(None);
+    }
+    let here = base::tracking(call.repository()?, &base::reference(Some(&remote), &branch))?;
+    Ok(here.map(|commit| SeenBase { remote, branch, commit, at: call.now() }))
 }

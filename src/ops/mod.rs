@@ -19,6 +19,7 @@ pub mod program;
 pub mod publication;
 pub mod redact;
 pub mod registry;
+pub mod seen;
 pub mod session;
 pub mod status;
 pub mod task;

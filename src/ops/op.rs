@@ -39,6 +39,9 @@ pub trait Op {
     const CUSTODY: Custody;
     const NEEDS: Needs = Needs::Ledger;
     const SPAN: Span = Span::One;
+    /// Whether the remote is asked where the base is, before any lock is taken, if this clone's reference to it is not
+    /// where kctl last saw it.
+    const ASKS_BASE: bool = false;
     /// Parameters that the command line takes by position.
     const POSITIONAL: &'static [&'static str] = &[];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[];
@@ -72,6 +75,7 @@ pub struct Entry {
     pub info: OpInfo,
     pub needs: Needs,
     pub span: Span,
+    pub asks_base: bool,
     pub shown_once: &'static [&'static str],
     pub prepare: fn(Map<String, Value>) -> Result<Prepared, Refusal>,
 }
@@ -104,6 +108,7 @@ pub const fn entry<T: Op + 'static>() -> Entry {
         },
         needs: T::NEEDS,
         span: T::SPAN,
+        asks_base: T::ASKS_BASE,
         shown_once: T::SHOWN_ONCE,
         prepare: prepare::<T>,
     }

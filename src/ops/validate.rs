@@ -1,5 +1,7 @@
 //! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -7,6 +9,7 @@ use serde_json::json;
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
+use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
@@ -16,6 +19,7 @@ use crate::ops::op::{Op, Span};
 use crate::ops::verification::assess::{self, Assessed};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
+use crate::rules::inputs;
 use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
@@ -87,6 +91,7 @@ impl Op for Validate {
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
     const SPAN: Span = Span::Steps;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const COLUMNS: &'static [&'static str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
     const HOLDS: Option<&'static str> = Some("verified");
@@ -117,12 +122,35 @@ impl Op for Validate {
         });
         let due = wanted(&subject, scope, &input)?;
         let before = assess::snapshot(call, &subject)?;
+        warn_of_links(call, &subject, &due, &before);
         let assessed = assess::look_up(call, &subject, due, &before)?;
         let results = show_all(call, &subject, assessed, &before, input.rerun)?;
         // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
         let after = if results.iter().all(|shown| shown.fresh) { before } else { assess::snapshot(call, &subject)? };
         answer(call, &subject, scope, results, &after)
     }
+}
+
+/// How many links a warning names.
+const MAX_LINKS_NAMED: usize = 10;
+
+/// Warns of inputs that are symbolic links to what no input digest covers: a change there makes nothing stale.
+fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: &Snapshot) {
+    let mut links = call.world.trees.links_out(&subject.work_tree, snapshot);
+    if links.is_empty() {
+        return;
+    }
+    let named = |due: &Due| inputs::narrowed(snapshot, &due.inputs()).unwrap_or_default();
+    let inputs: HashSet<&TreePath> = due.iter().flat_map(named).map(|entry| &entry.path).collect();
+    links.retain(|link| inputs.contains(link));
+    if links.is_empty() {
+        return;
+    }
+    let more = links.len().saturating_sub(MAX_LINKS_NAMED);
+    let names: Vec<String> = links.iter().take(MAX_LINKS_NAMED).map(|link| format!("`{link}`")).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let words = "lead out of the tree or to ignored files; a change of what lies there does not make evidence stale";
+    call.warn("inputs_outside", format!("symbolic links {words}: {}{more}", names.join(", ")));
 }
 
 fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
@@ -244,7 +272,7 @@ fn answer(
     after: &Snapshot,
 ) -> Result<Out, Refusal> {
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
-    let criteria = assess::criteria(call, subject, &assessed);
+    let criteria = assess::criteria(call, subject, &assessed, after);
     let candidate = execute::candidate(call, subject, after)?;
     let is_waived = |id: &CriterionId| criteria.iter().any(|one| one.id == *id && one.state == Standing::Waived);
     let waived = |shown: &Shown| !shown.criteria.is_empty() && shown.criteria.iter().all(is_waived);

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::answer::{Answer, Receipt};
+use crate::domain::answer::{Answer, Receipt, Warning};
 use crate::domain::caller::{Caller, Door, Grade};
 use crate::domain::digest::Digest;
 use crate::domain::effect::Effect;
@@ -15,6 +15,7 @@ use super::custody;
 use super::fault;
 use super::op::{Entry, Needs, Prepared, Span};
 use super::registry;
+use super::seen;
 use super::world::World;
 
 /// The longest idempotency key, in bytes.
@@ -82,9 +83,15 @@ fn answer(call: &Call<'_>, data: Value) -> Answer {
         data,
         receipt: Receipt { events, ledger, replayed: false },
         next: call.next.clone(),
-        warnings: call.warnings.clone(),
+        warnings: call.warnings.iter().cloned().chain(strayed(call)).collect(),
         truncated: call.truncated.clone(),
     }
+}
+
+/// The warning that this clone's reference to the base was moved, where the call looked at the base.
+fn strayed(call: &Call<'_>) -> Option<Warning> {
+    let words = call.base.get()?.as_ref()?.strayed()?;
+    Some(Warning::new("base_strayed", words))
 }
 
 fn unknown(name: &str) -> Refusal {
@@ -143,6 +150,7 @@ fn open<'w>(world: &'w World<'w>, entry: &Entry, dry_run: bool) -> Result<Call<'
         base: std::cell::OnceCell::new(),
         in_step: false,
         secrets: Vec::new(),
+        asked: Vec::new(),
     };
     if entry.needs == Needs::Nothing {
         return Ok(call);
@@ -163,6 +171,11 @@ fn open<'w>(world: &'w World<'w>, entry: &Entry, dry_run: bool) -> Result<Call<'
 fn run(call: &mut Call<'_>, entry: &Entry, prepared: Prepared, key: Option<&Key<'_>>) -> Result<Answer, Refusal> {
     if let Some(answer) = replayed(call, key)? {
         return Ok(answer);
+    }
+    if entry.asks_base {
+        // Nobody waits for a network while this call holds the lock; custody is judged again under it.
+        custody::judge(call, entry.info.custody, prepared.task.as_ref())?;
+        seen::ask(call)?;
     }
     if entry.info.effect == Effect::Read || entry.span == Span::Steps || call.ledger.is_none() {
         in_steps(call, entry, prepared, key)

@@ -22,6 +22,8 @@ pub const MAX_LISTED: usize = 1_000_000;
 pub const MAX_UNPUBLISHED: usize = 1000;
 /// The most branches that are listed.
 pub const MAX_BRANCHES: usize = 10_000;
+/// The most files that [`Git::converted`] names.
+pub const MAX_CONVERTED: usize = 100;
 /// Characters of a commit's first line that are kept.
 pub const MAX_SUBJECT_CHARS: usize = 200;
 
@@ -93,12 +95,18 @@ pub trait Git: Send + Sync {
     fn fork_point(&self, a: &Oid, b: &Oid) -> GitResult<Option<Oid>>;
     /// The file or symlink at `path` of `commit`; none if there is none, or it is a directory or a submodule.
     fn read_at(&self, commit: &Oid, path: &TreePath, max_bytes: u64) -> GitResult<Option<Blob>>;
+    /// The mode of what is at `path` of `commit`: a file, a symlink, a directory or a submodule; none if nothing is.
+    fn mode_at(&self, commit: &Oid, path: &TreePath) -> GitResult<Option<u32>>;
     /// Everything below `prefix` (a directory, or empty for the whole tree), sorted by path.
     fn list_at(&self, commit: &Oid, prefix: &TreePath) -> GitResult<Vec<Listed>>;
 
     /// What differs between the head commit, the index and the files on disk, sorted. Index bits that tell git to look
     /// away (`assume-unchanged`, `skip-worktree`) hide nothing but an absent file of a sparse checkout.
     fn dirt(&self, work_tree: &Path) -> GitResult<Vec<Change>>;
+    /// Files whose raw bytes on disk are not those that `commit` stores, unless they are the content of the Git LFS
+    /// pointer that is stored, or the `.gitattributes` files of `base` convert their line endings or `$Id$` and that is
+    /// all. Absent files are [`Git::dirt`]'s to tell. At most `MAX_CONVERTED` are named.
+    fn converted(&self, work_tree: &Path, commit: &Oid, base: &Oid) -> GitResult<Vec<TreePath>>;
     /// Every path that differs from `base` in a commit, in the index or on disk. A rename is a deletion and an
     /// addition here, so that both its sides are named.
     fn changed_since(&self, work_tree: &Path, base: &Oid) -> GitResult<Vec<Change>>;
@@ -118,6 +126,9 @@ pub trait Git: Send + Sync {
 
     /// All worktrees, the main one first.
     fn worktrees(&self) -> GitResult<Vec<Worktree>>;
+    /// Why what is at `path` is not the linked worktree that this root registers there, in words; none if it is. A
+    /// symlink in its place is none, wherever it leads.
+    fn estranged(&self, path: &Path) -> GitResult<Option<String>>;
     /// What is at `path`.
     fn spot(&self, path: &Path) -> GitResult<Spot>;
     /// Makes a worktree at `path`, with the sparse checkout of the worktree of the place.

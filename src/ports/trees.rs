@@ -42,4 +42,11 @@ pub trait Trees: Send + Sync {
 
     /// Whether `path` is a directory.
     fn exists(&self, path: &Path) -> bool;
+
+    /// Whether `path` itself is a symbolic link, wherever it leads.
+    fn is_link(&self, path: &Path) -> bool;
+
+    /// The symbolic links of `snapshot` whose content it does not speak for: the target is there, and lies outside of
+    /// the tree or is ignored. A snapshot has a link's target by name only.
+    fn links_out(&self, work_tree: &Path, snapshot: &Snapshot) -> Vec<TreePath>;
 }

@@ -25,11 +25,20 @@ pub enum GlobFault {
 /// `*` and `?` stop at `/`, `**` does not. A glob that names a directory names everything in it. A repository inside the
 /// tree is one entry, so it counts as soon as a glob could name anything in it.
 pub fn digest(snapshot: &Snapshot, globs: &[String]) -> Result<Digest, GlobFault> {
+    Ok(of_entries(narrowed(snapshot, globs)?))
+}
+
+/// Digests everything there is: what [`digest`] gives without globs.
+pub fn whole(snapshot: &Snapshot) -> Digest {
+    of_entries(&snapshot.entries)
+}
+
+fn of_entries<'s>(entries: impl IntoIterator<Item = &'s Entry>) -> Digest {
     let mut fields = Fields::new();
-    for entry in narrowed(snapshot, globs)? {
+    for entry in entries {
         fields.push(entry.path.as_bytes()).push(&entry.mode.to_le_bytes()).push(&entry.digest);
     }
-    Ok(fields.finish())
+    fields.finish()
 }
 
 /// The entries that `globs` name. A check whose globs name nothing would stay fresh for ever: callers ask.

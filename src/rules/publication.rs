@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::contract::CriterionId;
 use crate::domain::id::Oid;
 use crate::domain::publication::Cleared;
 use crate::domain::refusal::Code;
@@ -35,6 +36,15 @@ pub enum BuildsOn {
     Unknown,
 }
 
+/// A criterion whose proof looked at a file on disk that the commit says something else about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffCommit {
+    pub criterion: CriterionId,
+    pub path: String,
+    /// Whether the commit has something at `path`.
+    pub is_there: bool,
+}
+
 /// What the gate looked at.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -56,6 +66,10 @@ pub struct Facts {
     pub profile_changed: bool,
     /// The task's criteria, and the base's required checks as criteria.
     pub criteria: Vec<CriterionState>,
+    /// Met criteria about one file that the commit does not have as they say.
+    pub off_commit: Vec<OffCommit>,
+    /// Files whose bytes on disk, which the checks saw, are not what the commit holds.
+    pub converted: Vec<String>,
     /// A question or blocker that is open on the task.
     pub blocked: Option<String>,
 }
@@ -117,17 +131,28 @@ fn place(facts: &Facts) -> Vec<Blocker> {
 }
 
 fn tree(facts: &Facts) -> Vec<Blocker> {
-    if facts.uncommitted.is_empty() {
-        return Vec::new();
+    let mut found = Vec::new();
+    if !facts.converted.is_empty() {
+        let list = names(&facts.converted);
+        found.push(blocker(
+            Code::NOT_CLEARED,
+            format!("what was checked on disk is not what the commit holds, in {list}"),
+            "take away the filter or encoding between disk and commit (git check-attr -a PATH), check the files out \
+             again, and validate",
+        ));
     }
-    vec![blocker(
+    if facts.uncommitted.is_empty() {
+        return found;
+    }
+    found.push(blocker(
         Code::NOT_CLEARED,
         match facts.uncommitted.len() {
             1 => format!("{} is not committed", names(&facts.uncommitted)),
             count => format!("{count} paths are not committed: {}", names(&facts.uncommitted)),
         },
         "commit what belongs to the work; add what does not to .gitignore, or take it elsewhere",
-    )]
+    ));
+    found
 }
 
 fn base(facts: &Facts) -> Vec<Blocker> {
@@ -185,8 +210,10 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
             }
             Standing::Met | Standing::Waived => continue,
         };
+        let remedy = if criterion.by_person { "a person looks at it, and calls criterion.attest" } else { remedy };
         found.push(blocker(Code::NOT_CLEARED, format!("`{}` ({}) {what}", criterion.id, criterion.statement), remedy));
     }
+    found.extend(facts.off_commit.iter().map(off_commit));
     if facts.criteria.is_empty() && facts.judged {
         found.push(blocker(
             Code::NOT_CLEARED,
@@ -195,6 +222,21 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
         ));
     }
     found
+}
+
+fn off_commit(off: &OffCommit) -> Blocker {
+    let OffCommit { criterion, path, is_there } = off;
+    let (what, remedy) = match is_there {
+        false => (
+            format!("`{criterion}` rests on `{path}`, which is on this disk and not in the commit: git ignores it"),
+            "commit the file with `git add -f`, or have the criterion changed",
+        ),
+        true => (
+            format!("`{criterion}` rests on the absence of `{path}`, which the commit has"),
+            "take it out of the commit, or have the criterion changed",
+        ),
+    };
+    blocker(Code::NOT_CLEARED, what, remedy)
 }
 
 fn names(list: &[String]) -> String {
@@ -222,6 +264,7 @@ mod tests {
             last: None,
             regressed_at: None,
             waiver: None,
+            by_person: false,
         }
     }
 
@@ -241,6 +284,7 @@ mod tests {
                 profile_digest: Digest::of(b"profile"),
                 evidence: Vec::new(),
                 fence: 1,
+                input: None,
             },
             branch: "kctl/t".into(),
             base_branch: "main".into(),
@@ -252,6 +296,8 @@ mod tests {
             judged: true,
             profile_changed: false,
             criteria: vec![criterion(Standing::Met)],
+            off_commit: Vec::new(),
+            converted: Vec::new(),
             blocked: None,
         }
     }
@@ -264,7 +310,7 @@ mod tests {
     fn each_fact_alone_can_stand_against_it() {
         assert_eq!(codes(facts()), []);
         type Change = fn(&mut Facts);
-        let cases: [(Code, Change); 12] = [
+        let cases: [(Code, Change); 14] = [
             (Code::PROTECTED_BRANCH, |facts| facts.protected = true),
             (Code::NOT_CLEARED, |facts| facts.on_branch = None),
             (Code::NOT_CLEARED, |facts| facts.uncommitted = vec!["a".into()]),
@@ -276,6 +322,11 @@ mod tests {
             (Code::NOT_CLEARED, |facts| facts.profile_changed = true),
             (Code::NOT_CLEARED, |facts| facts.criteria.clear()),
             (Code::NOT_CLEARED, |facts| facts.blocked = Some("a question".into())),
+            (Code::NOT_CLEARED, |facts| facts.converted = vec!["a".into()]),
+            (Code::NOT_CLEARED, |facts| {
+                let criterion = facts.criteria[0].id.clone();
+                facts.off_commit = vec![OffCommit { criterion, path: "a".into(), is_there: false }];
+            }),
             (Code::NOT_CLEARED, |facts| facts.criteria = vec![criterion(Standing::Stale)]),
         ];
         for (index, (code, change)) in cases.into_iter().enumerate() {

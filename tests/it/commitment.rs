@@ -155,3 +155,90 @@ fn an_objective_is_bounded_and_overdue_commitments_say_so() {
     place.later(7200);
     assert_eq!(place.data(&["commit", "list"])["items"][0]["overdue"], true);
 }
+
+/// Attests `criterion` at a terminal. False where there is none to be had.
+fn attested(place: &Place, what: &[&str]) -> bool {
+    let words = [&["criterion", "attest", "look", "--note", "I read it"][..], what].concat();
+    let Some(ran) = place.person(&words) else { return false };
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let told = |name: &str, value: &str| ran.stdout.lines().any(|line| line.contains(name) && line.contains(value));
+    assert!(told("work_tree", "calc.work") && told("input", "sha256:"), "it says for which tree: {ran:?}");
+    true
+}
+
+#[test]
+fn an_attestation_speaks_for_the_tree_it_was_given_for() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let criteria = json!(["look=attested:Does it read well?", "w=file_exists:work.txt"]);
+    let commitment = open(&place, json!({ "objective": "x", "criteria": criteria }));
+    let (task, tree) = {
+        let task = ada.claimed(json!({ "title": "one", "commitment": commitment }));
+        let tree = ada.workspace(&task);
+        write(&tree.join("work.txt"), "done\n");
+        place.commit_in(&tree, "work");
+        ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+        (task, tree)
+    };
+    if !attested(&place, &["--commitment", &commitment]) {
+        return;
+    }
+    let closable = || ada.ok("commit.evaluate", json!({ "commitment": commitment }))["closable"].clone();
+    assert_eq!(closable(), true);
+    type Edit = fn(&std::path::Path);
+    let edits: [(&str, Edit); 4] = [
+        ("work.txt", |tree| write(&tree.join("work.txt"), "other\n")),
+        ("new.txt", |tree| write(&tree.join("new.txt"), "x\n")),
+        ("src/lib.txt", |tree| std::fs::remove_file(tree.join("src/lib.txt")).expect("removed")),
+        ("AGENTS.md", |tree| {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(tree.join("AGENTS.md"), mode).expect("set");
+        }),
+    ];
+    for (path, edit) in edits {
+        edit(&tree);
+        ada.ok("validate", json!({ "task": task }));
+        let stale = fulfil(&ada, "EVIDENCE_STALE", &commitment);
+        let details = &stale["details"];
+        assert_eq!((texts(&details["ids"]), texts(&details["attested"])), (vec!["look".into()], vec!["look".into()]));
+        assert_eq!(texts(&details["changed"]), [path], "{stale:#}");
+        let rejected = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+        assert_eq!(rejected["details"]["unmet"][0]["state"], "stale", "{rejected:#}");
+        assert_eq!(proposed(&rejected), ["task.block"], "no run can show it");
+        place.git_in(&tree, &["stash", "-q", "-u"]);
+        place.git_in(&tree, &["stash", "drop", "-q"]);
+        assert_eq!(closable(), true, "taking back the edit of {path} restores it");
+    }
+    write(&tree.join(".gitignore"), "ignored\n");
+    place.commit_in(&tree, "more");
+    let refusal = ada.no("NOT_CLEARED", "publish", json!({ "task": task }));
+    let blockers = refusal["details"]["blockers"].to_string();
+    assert!(blockers.contains("`look`") && blockers.contains("criterion.attest"), "{refusal:#}");
+    attested(&place, &["--commitment", &commitment]);
+    write(&tree.join("ignored"), "x\n");
+    assert_eq!(closable(), true, "what git ignores is not part of the tree");
+    ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+    ada.ok("publish", json!({ "task": task }));
+    ada.ok("workspace.remove", json!({ "task": task, "with_ignored": true }));
+    let closed = ada.ok("commit.close", json!({ "commitment": commitment, "verdict": "fulfilled" }));
+    assert_eq!(closed["closed"]["strength"], "observed", "it was given on what was published: {closed:#}");
+}
+
+#[test]
+fn an_attestation_on_work_that_was_committed_later_counts_once_that_is_published() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let commitment = open(&place, json!({ "objective": "x", "criteria": ["look=attested:Well?"] }));
+    let task = ada.claimed(json!({ "title": "one", "commitment": commitment }));
+    let tree = ada.workspace(&task);
+    write(&tree.join("work.txt"), "done\n");
+    if !attested(&place, &["--commitment", &commitment]) {
+        return;
+    }
+    place.commit_in(&tree, "work");
+    ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+    ada.ok("publish", json!({ "task": task }));
+    ada.ok("workspace.remove", json!({ "task": task }));
+    ada.ok("commit.close", json!({ "commitment": commitment, "verdict": "fulfilled" }));
+}

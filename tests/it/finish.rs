@@ -166,3 +166,32 @@ fn a_task_without_criteria_is_held_to_its_commitments() {
     assert_eq!(ada.ok(&text(&next["op"]), next["params"].clone())["verified"], true);
     ada.ok("task.finish", json!({ "task": task }));
 }
+
+#[test]
+fn an_optional_criterion_does_not_switch_off_the_required_check_it_rests_on() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let optional = json!({ "id": "nice", "kind": "check", "check": "test", "required": false });
+    for (criteria, unmet) in [
+        (json!([optional]), Some("test")),
+        // With a required criterion of its own a task is finished on that; publication asks for the check all the same.
+        (json!([optional, { "id": "lib", "kind": "file_exists", "path": "src/lib.txt" }]), None),
+    ] {
+        let task = ada.claimed(json!({ "title": "one", "criteria": criteria }));
+        let tree = ada.workspace(&task);
+        write(&tree.join("broken"), "");
+        place.commit_in(&tree, "break");
+        ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+        match unmet {
+            Some(id) => {
+                let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+                let unmet = &refusal["details"]["unmet"][0];
+                assert_eq!((&unmet["id"], &unmet["state"]), (&json!(id), &json!("failed")), "{refusal:#}");
+            }
+            None => drop(ada.ok("task.finish", json!({ "task": task }))),
+        }
+        let refusal = ada.no("NOT_CLEARED", "publish", json!({ "task": task }));
+        let named = refusal["details"]["blockers"].to_string();
+        assert!(named.contains("check `test`") && named.contains("failed"), "{refusal:#}");
+    }
+}

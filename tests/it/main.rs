@@ -13,6 +13,7 @@ mod floors;
 mod generated;
 mod hostile;
 mod idempotency;
+mod judge;
 mod keeping;
 mod laws;
 mod ledger;

@@ -399,3 +399,63 @@ fn publishing_needs_the_claim_and_the_workspace() {
     assert_eq!(proposed(&ada.no("CLAIM_REQUIRED", "publish", json!({ "task": free }))), ["task.claim"]);
     assert_eq!(place.refusal(&["publish", &task])["code"], "SESSION_REQUIRED");
 }
+
+#[test]
+fn a_proof_about_a_file_that_the_commit_does_not_have_is_no_clearance() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let criteria =
+        ["there=file_exists:out/report.txt", "says=file_contains:out/report.txt:fine", "gone=file_absent:src/lib.txt"];
+    for criterion in criteria {
+        let task = ada.claimed(json!({ "title": "one", "criteria": [criterion] }));
+        let tree = ada.workspace(&task);
+        write(&tree.join(".gitignore"), "out/\n");
+        place.commit_in(&tree, "work");
+        write(&tree.join("out/report.txt"), "fine\n");
+        // Git calls the tree clean with the file left out, as in a sparse checkout.
+        place.git_in(&tree, &["update-index", "--skip-worktree", "src/lib.txt"]);
+        if criterion.starts_with("gone") {
+            fs::remove_file(tree.join("src/lib.txt")).expect("removed");
+        }
+        assert_eq!(ada.ok("validate", json!({ "task": task, "scope": "branch" }))["verified"], true, "{criterion}");
+        let refusal = refused(&ada, "NOT_CLEARED", &task);
+        let blockers = &refusal["details"]["blockers"];
+        assert_eq!(blockers.as_array().map(Vec::len), Some(1), "{criterion}: {refusal:#}");
+        assert!(text(&blockers[0]["what"]).contains("rests on") && blockers[0]["remedy"].is_string(), "{refusal:#}");
+        assert!(!proposed(&refusal).is_empty());
+        if criterion.starts_with("gone") {
+            place.git_in(&tree, &["update-index", "--no-skip-worktree", "src/lib.txt"]);
+            place.git_in(&tree, &["rm", "-q", "src/lib.txt"]);
+        } else {
+            place.git_in(&tree, &["add", "-f", "out/report.txt"]);
+        }
+        place.commit_in(&tree, "now it has");
+        ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+        publish(&ada, &task);
+    }
+}
+
+#[test]
+fn what_a_filter_makes_of_the_checked_bytes_is_not_published() {
+    let place = Place::with_profile(&PROFILE.replace("test ! -e broken", "grep -q good state.txt"));
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one" }));
+    let tree = ada.workspace(&task);
+    for (part, script) in [("clean", "sed s/good/bad!/"), ("smudge", "sed s/bad!/good/")] {
+        place.git(&["config", &format!("filter.flip.{part}"), script]);
+    }
+    // In the clone, where no review sees it.
+    write(&place.repo.join(".git/info/attributes"), "state.txt filter=flip\n");
+    write(&tree.join("state.txt"), "good\n");
+    place.commit_in(&tree, "work");
+    assert_eq!(place.git_in(&tree, &["show", "HEAD:state.txt"]), "bad!");
+    assert_eq!(ada.ok("validate", json!({ "task": task, "scope": "branch" }))["publication_ready"], true);
+    let refusal = refused(&ada, "NOT_CLEARED", &task);
+    assert!(text(&refusal["message"]).contains("state.txt"), "{refusal:#}");
+    fs::remove_file(place.repo.join(".git/info/attributes")).expect("removed");
+    refused(&ada, "NOT_CLEARED", &task);
+    place.git_in(&tree, &["rm", "-q", "--cached", "state.txt"]);
+    place.commit_in(&tree, "as it is");
+    ada.ok("validate", json!({ "task": task, "scope": "branch" }));
+    publish(&ada, &task);
+}

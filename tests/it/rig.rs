@@ -118,8 +118,14 @@ impl Rig {
     pub fn set_up(rig: Self) -> Self {
         rig.ok("init", json!({}));
         rig.push_all("kctl");
+        rig.settle();
         rig.be("ada");
         rig
+    }
+
+    /// Lets kctl ask the remote where the base is, so that later calls find nothing to ask. No check is run.
+    pub fn settle(&self) {
+        self.run("validate", &json!({ "checks": ["none"] }));
     }
 
     pub fn repo(&self) -> PathBuf {

@@ -247,3 +247,37 @@ fn without_a_task_the_tree_that_the_call_was_made_in_is_judged() {
     let refusal = place.call("validate", json!({})).expect_err("its profile cannot be read");
     assert_eq!(refusal["code"], "PROFILE_INVALID", "{refusal:#}");
 }
+
+#[test]
+fn inputs_that_are_links_to_what_no_digest_covers_are_named() {
+    let place = Place::with_profile(TWO);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one" }));
+    let tree = ada.workspace(&task);
+    write(&place.top().join("outside.txt"), "x\n");
+    write(&tree.join(".gitignore"), "ignored\n");
+    write(&tree.join("ignored"), "x\n");
+    let links = [
+        ("src/absolute", place.top().join("outside.txt").to_str().expect("UTF-8").to_owned()),
+        ("src/inside", "lib.txt".to_owned()),
+        ("src/nowhere", "../none".to_owned()),
+        ("src/to-ignored", "../ignored".to_owned()),
+        ("docs/no-input-of-a-check-that-is-due", "../ignored".to_owned()),
+    ];
+    for (name, target) in links {
+        fs::create_dir_all(tree.join(name).parent().expect("it has one")).expect("made");
+        std::os::unix::fs::symlink(target, tree.join(name)).expect("linked");
+    }
+    let warned = |params: Value| {
+        let answer = ada.call("validate", params).expect("judged");
+        let all = answer["warnings"].as_array().expect("a list").clone();
+        all.iter().map(|one| (text(&one["code"]), text(&one["message"]))).collect::<Vec<_>>()
+    };
+    let found = warned(json!({ "task": task, "checks": ["test"] }));
+    assert_eq!((found.len(), found[0].0.as_str()), (1, "inputs_outside"), "{found:?}");
+    assert!(found[0].1.ends_with(": `src/absolute`, `src/to-ignored`"), "{found:?}");
+    for name in ["src/absolute", "src/to-ignored"] {
+        fs::remove_file(tree.join(name)).expect("removed");
+    }
+    assert_eq!(warned(json!({ "task": task, "checks": ["test"] })), []);
+}

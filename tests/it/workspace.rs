@@ -264,3 +264,64 @@ fn a_repository_without_a_commit_has_no_base_to_work_on() {
     }
     assert!(Path::new(&empty).join(".git/decapod/ledger.db").exists());
 }
+
+/// Every way to put another tree where a workspace was.
+#[test]
+fn nothing_is_judged_in_what_took_a_workspaces_place() {
+    type Replace = fn(&Place, &Path, &Path);
+    let ways: [(&str, Replace); 6] = [
+        ("a link to the root's own tree", |place, path, _| symlink(&place.repo, path)),
+        ("a link to another workspace", |_, path, other| symlink(other, path)),
+        ("a link to the workspace itself, moved away", |_, path, _| symlink(&path.with_extension("moved"), path)),
+        ("a link that leads nowhere", |_, path, _| symlink(Path::new("nowhere"), path)),
+        ("a clone", |place, path, _| {
+            place.git(&["clone", "-q", place.remote.to_str().expect("UTF-8"), path.to_str().expect("UTF-8")]);
+        }),
+        ("a directory that says it is another workspace", |_, path, other| {
+            fs::create_dir(path).expect("made");
+            fs::copy(other.join(".git"), path.join(".git")).expect("copied");
+        }),
+    ];
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let opened = place.call("commit.open", json!({ "objective": "x", "criteria": ["check:test"] })).expect("opened");
+    let commitment = text(&opened["data"]["id"]);
+    let (task, path) = ada.worked(json!({ "title": "one", "commitment": commitment }));
+    let other = ada.workspace(&ada.claimed(json!({ "title": "two" })));
+    for (way, replace) in ways {
+        let moved = path.with_extension("moved");
+        fs::rename(&path, &moved).expect("moved");
+        replace(&place, &path, &other);
+        let head = || path.exists().then(|| place.run(&path, "git", &["rev-parse", "HEAD"], None).stdout);
+        let before = head();
+        for (op, params) in [
+            ("validate", json!({ "task": task })),
+            ("validate", json!({ "commitment": commitment })),
+            ("task.finish", json!({ "task": task })),
+            ("commit.evaluate", json!({ "commitment": commitment })),
+            ("commit.close", json!({ "commitment": commitment, "verdict": "fulfilled" })),
+            ("context.resolve", json!({ "task": task })),
+            ("publish", json!({ "task": task })),
+            ("workspace.ensure", json!({ "task": task })),
+        ] {
+            let refusal = ada.call(op, params).expect_err(&format!("{way}: {op} is refused"));
+            assert_eq!(refusal["code"], "WORKSPACE_FAILED", "{way}: {op}: {refusal:#}");
+            assert!(refusal["details"]["remedy"].is_string(), "{way}: {op}: {refusal:#}");
+        }
+        let shown = status(&place, &task);
+        assert_eq!((&shown["exists"], codes(&shown)), (&json!(false), vec!["not_the_workspace".to_owned()]), "{way}");
+        ada.call("workspace.remove", json!({ "task": task })).expect_err(&format!("{way}: it is not removed"));
+        assert_eq!(head(), before, "{way}: it is left alone");
+        if path.is_symlink() {
+            fs::remove_file(&path).expect("removed");
+        } else {
+            fs::remove_dir_all(&path).expect("removed");
+        }
+        fs::rename(&moved, &path).expect("moved back");
+        assert_eq!(ada.ok("validate", json!({ "task": task }))["verified"], true, "{way}: and back again");
+    }
+}
+
+fn symlink(target: &Path, at: &Path) {
+    std::os::unix::fs::symlink(target, at).expect("linked");
+}

@@ -23,7 +23,7 @@ use crate::ports::git::{Change, ChangeKind, GitFault, GitResult, Layer};
 use crate::ports::trees::{MAX_NESTED_REPOSITORIES, MODE_EXECUTABLE, MODE_SYMLINK, TreeFault};
 
 /// A larger file is hashed by libgit2 in pieces, a smaller one in memory.
-const MAX_IN_MEMORY_BYTES: u64 = 64 << 20;
+pub(super) const MAX_IN_MEMORY_BYTES: u64 = 64 << 20;
 /// The longest Git LFS pointer, by its specification.
 pub(super) const MAX_LFS_POINTER_BYTES: u64 = 1024;
 
@@ -149,7 +149,7 @@ impl<'a> Comparison<'a> {
             return Ok(if oid == entry.oid { Content::Same } else { Content::Changed });
         }
         let stored = self.repo.odb().and_then(|odb| odb.read_header(entry.oid)).map_err(broken)?.0 as u64;
-        if stored == meta.size && self.raw_oid(&path, meta.size).map_err(unreadable)? == Some(entry.oid) {
+        if stored == meta.size && raw_oid(&path, meta.size).map_err(unreadable)? == Some(entry.oid) {
             return Ok(Content::Same);
         }
         if entry.assume_unchanged || entry.skip_worktree {
@@ -160,18 +160,9 @@ impl<'a> Comparison<'a> {
         }
         // Only the driver could tell whether the content is what the index means, and it must not run. Times that
         // are exactly what git saw stand for it.
-        let same = entry.seen == seen(meta) || self.is_lfs_content(entry, &path, stored).map_err(unreadable)?;
+        let same =
+            entry.seen == seen(meta) || is_lfs_content(self.repo, entry.oid, &path, stored).map_err(unreadable)?;
         Ok(if same { Content::Same } else { Content::Changed })
-    }
-
-    fn raw_oid(&self, path: &Path, size: u64) -> std::io::Result<Option<git2::Oid>> {
-        if size > MAX_IN_MEMORY_BYTES {
-            return Ok(git2::Oid::hash_file(ObjectType::Blob, path).ok());
-        }
-        let Some(file) = open_file(path)? else { return Ok(None) };
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-        file.take(size + 1).read_to_end(&mut bytes)?;
-        Ok(git2::Oid::hash_object(ObjectType::Blob, &bytes).ok())
     }
 
     fn has_filter_driver(&self, path: &[u8]) -> bool {
@@ -183,25 +174,6 @@ impl<'a> Comparison<'a> {
                 let driver = String::from_utf8_lossy(driver);
                 ["clean", "process"].iter().any(|part| config.get_string(&format!("filter.{driver}.{part}")).is_ok())
             })
-    }
-
-    /// Whether the file is the content that the stored Git LFS pointer names.
-    fn is_lfs_content(&self, entry: &Tracked, path: &Path, stored: u64) -> std::io::Result<bool> {
-        if stored > MAX_LFS_POINTER_BYTES {
-            return Ok(false);
-        }
-        let Ok(blob) = self.repo.find_blob(entry.oid) else { return Ok(false) };
-        let (Some(wanted), Some(mut file)) = (lfs_oid(blob.content()), open_file(path)?) else { return Ok(false) };
-        let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 128 << 10];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => break,
-                got => hasher.update(&buffer[..got]),
-            }
-        }
-        let found: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(found == wanted)
     }
 
     /// Of `paths`, those that differ even after libgit2's own conversions.
@@ -219,6 +191,41 @@ impl<'a> Comparison<'a> {
         let changed = diff.deltas().filter_map(|delta| delta.old_file().path_bytes().map(<[u8]>::to_vec));
         Ok(changed.filter(|path| named.contains(path.as_slice())).collect())
     }
+}
+
+/// The name of the blob that the file would be without any conversion; none for what is no regular file.
+pub(super) fn raw_oid(path: &Path, size: u64) -> std::io::Result<Option<git2::Oid>> {
+    if size > MAX_IN_MEMORY_BYTES {
+        return Ok(git2::Oid::hash_file(ObjectType::Blob, path).ok());
+    }
+    let Some(file) = open_file(path)? else { return Ok(None) };
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(size + 1).read_to_end(&mut bytes)?;
+    Ok(git2::Oid::hash_object(ObjectType::Blob, &bytes).ok())
+}
+
+/// Whether the file is the content that the stored Git LFS pointer names.
+pub(super) fn is_lfs_content(
+    repo: &Repository,
+    stored_as: git2::Oid,
+    path: &Path,
+    stored: u64,
+) -> std::io::Result<bool> {
+    if stored > MAX_LFS_POINTER_BYTES {
+        return Ok(false);
+    }
+    let Ok(blob) = repo.find_blob(stored_as) else { return Ok(false) };
+    let (Some(wanted), Some(mut file)) = (lfs_oid(blob.content()), open_file(path)?) else { return Ok(false) };
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 128 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            got => hasher.update(&buffer[..got]),
+        }
+    }
+    let found: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(found == wanted)
 }
 
 enum Content {

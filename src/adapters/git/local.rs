@@ -9,7 +9,7 @@ use git2::{Repository, RepositoryOpenFlags};
 use super::place::{self, place_of};
 use super::program::{MAX_LOCAL_WAIT, Program};
 use super::worktrees::Yard;
-use super::{branches, dirt, head, objects, remotes, repair, settings, submodules};
+use super::{branches, converted, dirt, head, objects, remotes, repair, settings, submodules, worktrees};
 use crate::adapters::layout::Layout;
 use crate::adapters::lock::FileLock;
 use crate::domain::id::Oid;
@@ -106,12 +106,20 @@ impl Git for LocalGit {
         objects::read_at(&self.repo(), commit, path, max_bytes)
     }
 
+    fn mode_at(&self, commit: &Oid, path: &TreePath) -> GitResult<Option<u32>> {
+        objects::mode_at(&self.repo(), commit, path)
+    }
+
     fn list_at(&self, commit: &Oid, prefix: &TreePath) -> GitResult<Vec<Listed>> {
         objects::list_at(&self.repo(), commit, prefix)
     }
 
     fn dirt(&self, work_tree: &Path) -> GitResult<Vec<Change>> {
         dirt::dirt(work_tree)
+    }
+
+    fn converted(&self, work_tree: &Path, commit: &Oid, base: &Oid) -> GitResult<Vec<TreePath>> {
+        converted::converted(work_tree, commit, base)
     }
 
     fn changed_since(&self, work_tree: &Path, base: &Oid) -> GitResult<Vec<Change>> {
@@ -161,6 +169,10 @@ impl Git for LocalGit {
 
     fn worktrees(&self) -> GitResult<Vec<Worktree>> {
         self.yard(&self.repo(), &self.git).all()
+    }
+
+    fn estranged(&self, path: &Path) -> GitResult<Option<String>> {
+        worktrees::estranged(&self.place, path)
     }
 
     fn spot(&self, path: &Path) -> GitResult<Spot> {

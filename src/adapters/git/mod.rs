@@ -2,6 +2,7 @@
 
 mod branches;
 mod compare;
+mod converted;
 mod dirt;
 mod head;
 mod local;

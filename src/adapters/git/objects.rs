@@ -101,6 +101,10 @@ pub(super) fn read_at(repo: &Repository, at: &Oid, path: &TreePath, max_bytes: u
     Ok(Some(Blob { bytes, mode, oid: ours(oid) }))
 }
 
+pub(super) fn mode_at(repo: &Repository, at: &Oid, path: &TreePath) -> GitResult<Option<u32>> {
+    Ok(entry_at(repo, at, path)?.map(|(_, mode)| mode))
+}
+
 pub(super) fn list_at(repo: &Repository, at: &Oid, prefix: &TreePath) -> GitResult<Vec<Listed>> {
     let root = commit(repo, at)?.tree().map_err(broken)?;
     let start = TreePath::new(prefix.as_bytes().strip_suffix(b"/").unwrap_or(prefix.as_bytes()));

@@ -22,6 +22,8 @@ const MAX_WORKTREES: usize = 10_000;
 /// The reason that git gives while it makes a worktree.
 pub(super) const INITIALIZING: &str = "initializing";
 
+const A_SYMLINK: &str = "it is a symlink";
+
 /// What the functions here need: the root, where git runs, and git.
 pub(super) struct Yard<'a> {
     pub place: &'a Place,
@@ -86,6 +88,10 @@ impl Yard<'_> {
     }
 
     pub fn spot(&self, path: &Path) -> GitResult<Spot> {
+        // Before anything is resolved: a link to another worktree would pass for that one.
+        if path.is_symlink() {
+            return Ok(Spot::Taken { why: A_SYMLINK.to_owned() });
+        }
         let wanted = settled(path);
         if let Some(found) = self.all()?.into_iter().find(|tree| tree.path.as_ref() == Some(&wanted)) {
             return Ok(Spot::Worktree(found));
@@ -94,7 +100,6 @@ impl Yard<'_> {
         match fs_err::symlink_metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Spot::Free),
             Err(error) => return Err(io(path, &error)),
-            Ok(meta) if meta.is_symlink() => return taken("it is a symlink"),
             Ok(meta) if !meta.is_dir() => return taken("it is a file"),
             Ok(_) => {}
         }
@@ -233,6 +238,24 @@ fn standing(path: &Path, admin: &Path) -> Standing {
         None if names.next().is_none() => Standing::Missing,
         Some(_) | None => Standing::Estranged,
     }
+}
+
+/// Looks at the two files by which worktree and registration name each other, and at no other worktree.
+pub(super) fn estranged(place: &Place, path: &Path) -> GitResult<Option<String>> {
+    let not = |why: &str| Ok(Some(why.to_owned()));
+    match fs_err::symlink_metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return not("it is not there"),
+        Err(error) => return Err(io(path, &error)),
+        Ok(meta) if meta.is_symlink() => return not(A_SYMLINK),
+        Ok(meta) if !meta.is_dir() => return not("it is a file"),
+        Ok(_) => {}
+    }
+    let dot_git = path.join(".git");
+    let admin = pointed_at(&dot_git, "gitdir: ").map(|admin| settled(&admin));
+    let ours = |admin: &PathBuf| admin.parent() == Some(settled(&place.common_dir.join("worktrees")).as_path());
+    let Some(admin) = admin.filter(ours) else { return not("its directory belongs to something else") };
+    let names_it = pointed_at(&admin.join("gitdir"), "").is_some_and(|named| settled(&named) == settled(&dot_git));
+    if names_it { Ok(None) } else { not("its directory says it is a worktree that is registered elsewhere") }
 }
 
 /// `path` in its one spelling: symlinks resolved as far as it exists, `.` and `..` gone.

@@ -10,6 +10,7 @@ use super::cache::{self, Row};
 use super::hash::{self, Hashed};
 use super::ignores::Ignores;
 use super::index::{self, IndexFile};
+use super::links;
 use super::meta::{Kind, Meta};
 use super::nested;
 use super::scan;
@@ -55,6 +56,14 @@ impl Trees for LocalTrees {
 
     fn exists(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+
+    fn is_link(&self, path: &Path) -> bool {
+        path.is_symlink()
+    }
+
+    fn links_out(&self, work_tree: &Path, snapshot: &Snapshot) -> Vec<TreePath> {
+        links::out(work_tree, snapshot)
     }
 }
 

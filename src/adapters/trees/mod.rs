@@ -4,6 +4,7 @@ mod cache;
 mod hash;
 pub(crate) mod ignores;
 pub(crate) mod index;
+mod links;
 mod local;
 pub(crate) mod meta;
 pub(crate) mod nested;

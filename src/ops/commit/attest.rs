@@ -4,15 +4,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::commitment::{Commitment, CommitmentEvent};
-use crate::domain::contract::{Attestation, Contract, CriterionId, Proof};
+use crate::domain::contract::{Attestation, Contract, CriterionId, GivenOn, Proof};
 use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, TaskRef};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::run::Candidate;
 use crate::domain::task::{Task, TaskEvent};
 use crate::ops::call::Call;
 use crate::ops::op::Op;
-use crate::rules::contract;
+use crate::ops::verification::subject::Subject;
+use crate::ops::verification::{assess, execute};
+use crate::rules::{contract, inputs};
 
 use super::evaluate::refuse_closed;
 
@@ -52,16 +55,18 @@ impl Op for Attest {
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         contract::text("note", &input.note, 1)?;
-        let attested = |call: &Call<'_>, contract: &Contract, digest: &Digest| {
+        let attested = |call: &Call<'_>, contract: &Contract, digest: &Digest, subject: Result<Subject, Refusal>| {
             attested_kind(contract, &input.criterion)?;
             let note = input.note.clone();
             let (criterion, contract_digest) = (input.criterion.clone(), digest.clone());
-            Ok::<_, Refusal>(Attestation { criterion, contract_digest, note, grade: call.caller.grade, at: call.now() })
+            let (grade, at, given_on) = (call.caller.grade, call.now(), given_on(call, subject)?);
+            Ok::<_, Refusal>(Attestation { criterion, contract_digest, note, grade, at, given_on })
         };
         match (&input.task, &input.commitment) {
             (Some(task), None) => {
                 let held = call.task(task)?;
-                let attestation = attested(call, &held.value.contract, &held.value.contract_digest)?;
+                let subject = Subject::of_task(call, &held.value);
+                let attestation = attested(call, &held.value.contract, &held.value.contract_digest, subject)?;
                 let event = TaskEvent::Attested { attestation: attestation.clone() };
                 call.record::<Task>(&held.value.id, held.ver, event)?;
                 Ok(Out { attestation })
@@ -69,7 +74,8 @@ impl Op for Attest {
             (None, Some(commitment)) => {
                 let held = call.commitment(commitment)?;
                 refuse_closed(&held.value)?;
-                let attestation = attested(call, &held.value.contract, &held.value.contract_digest)?;
+                let subject = Subject::of_commitment(call, &held.value);
+                let attestation = attested(call, &held.value.contract, &held.value.contract_digest, subject)?;
                 let event = CommitmentEvent::Attested { attestation: attestation.clone() };
                 call.record::<Commitment>(&held.value.id, held.ver, event)?;
                 Ok(Out { attestation })
@@ -77,6 +83,18 @@ impl Op for Attest {
             _ => Err(Refusal::invalid("task", "exactly one of `task` and `commitment` is given")),
         }
     }
+}
+
+/// The tree that is judged where the attestation will count. None where there is no work tree to bind it to.
+fn given_on(call: &Call<'_>, subject: Result<Subject, Refusal>) -> Result<Option<GivenOn>, Refusal> {
+    let subject = match subject {
+        Err(why) if why.code() == Code::NO_WORK_TREE => return Ok(None),
+        subject => subject?,
+    };
+    let snapshot = assess::snapshot(call, &subject)?;
+    let input = inputs::whole(&snapshot);
+    let Candidate { head, clean, .. } = execute::candidate(call, &subject, &snapshot)?;
+    Ok(Some(GivenOn { work_tree: subject.work_tree.display().to_string(), input, head, clean }))
 }
 
 fn attested_kind(contract: &Contract, id: &CriterionId) -> Result<(), Refusal> {

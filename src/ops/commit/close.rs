@@ -1,5 +1,7 @@
 //! `commit.close`: the end of a commitment. `fulfilled` has to be earned (I5); every other verdict can be recorded.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -7,7 +9,7 @@ use serde_json::json;
 use crate::domain::commitment::{Closing, Commitment, CommitmentEvent};
 use crate::domain::contract::{CriterionId, Strength};
 use crate::domain::effect::{Custody, Effect};
-use crate::domain::id::CommitmentRef;
+use crate::domain::id::{CommitmentId, CommitmentRef};
 use crate::domain::refusal::{Code, Refusal};
 use crate::ops::call::Call;
 use crate::ops::op::Op;
@@ -37,6 +39,7 @@ impl Op for Close {
     const ABOUT: &'static str = "Close a commitment; as fulfilled only on fresh evidence of sufficient strength";
     const EFFECT: Effect = Effect::Irreversible;
     const CUSTODY: Custody = Custody::Session;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["commitment"];
     const HIDDEN: &'static [&'static str] = &["contract.goal", "contract_digest", "updated_at"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
@@ -86,16 +89,35 @@ impl Op for Close {
     }
 }
 
+/// Names what changed since; what only a person's word shows asks for the word again.
+fn stale(id: &CommitmentId, ids: &[CriterionId], judged: &Judged) -> Refusal {
+    let stale = || judged.criteria.iter().filter(|state| ids.contains(&state.id));
+    let last = stale().filter_map(|state| state.last.as_ref());
+    let changed: BTreeSet<&String> = last.flat_map(|last| &last.changed).collect();
+    let words = format!("commitment `{id}` rests on stale evidence for {}", list(ids));
+    let refusal = Refusal::new(Code::EVIDENCE_STALE, words).with("ids", ids).with("changed", changed);
+    let attested: Vec<_> = stale().filter(|state| state.by_person).map(|state| &state.id).collect();
+    if attested.is_empty() {
+        return refusal;
+    }
+    let remedy = "a person looks at the tree as it is now and attests it again, or the edit is taken back";
+    refusal.with("attested", attested).with("remedy", remedy)
+}
+
+fn list(ids: &[CriterionId]) -> String {
+    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+}
+
 fn refusal(commitment: &Commitment, why: CannotClose, judged: &Judged) -> Refusal {
     let id = &commitment.id;
     let validate = |refusal: Refusal| {
-        refusal.with("commitment", id).with("criteria", &judged.criteria).next(
-            "validate",
-            "makes evidence for what is unmet",
-            json!({ "commitment": id }),
-        )
+        let refusal = refusal.with("commitment", id).with("criteria", &judged.criteria);
+        match judged.unmet().iter().all(|state| state.by_person) {
+            // No run can show what only a person's word shows.
+            true => refusal,
+            false => refusal.next("validate", "makes evidence for what is unmet", json!({ "commitment": id })),
+        }
     };
-    let list = |ids: &[CriterionId]| ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
     let show = json!({ "commitment": id });
     match why {
         CannotClose::NothingToCloseOn => {
@@ -106,10 +128,7 @@ fn refusal(commitment: &Commitment, why: CannotClose, judged: &Judged) -> Refusa
             Refusal::new(Code::CRITERIA_OUTSTANDING, format!("commitment `{id}` still owes {}", list(&ids)))
                 .with("ids", ids),
         ),
-        CannotClose::Stale(ids) => validate(
-            Refusal::new(Code::EVIDENCE_STALE, format!("commitment `{id}` rests on stale evidence for {}", list(&ids)))
-                .with("ids", ids),
-        ),
+        CannotClose::Stale(ids) => validate(stale(id, &ids, judged)),
         CannotClose::TooWeak { required, achieved } => {
             let by_criterion: Vec<_> = judged
                 .criteria

@@ -55,6 +55,7 @@ impl Op for Open {
     const ABOUT: &'static str = "Take on a commitment: an objective and what must hold before it is fulfilled";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["objective"];
     const HIDDEN: &'static [&'static str] = &["contract.goal", "contract_digest", "updated_at"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[(

@@ -47,6 +47,7 @@ impl Op for Show {
     const HIDDEN: &'static [&'static str] = &[
         "commitment.contract.goal",
         "commitment.contract_digest",
+        "commitment.attestations.contract_digest",
         "commitment.updated_at",
         "criteria.strength",
         "criteria.last",

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::domain::contract::Proof;
+use crate::domain::digest::Digest;
 use crate::domain::id::Oid;
 use crate::domain::path::TreePath;
 use crate::domain::profile::{PROFILE_PATH, Profile};
 use crate::domain::publication::Cleared;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::Task;
+use crate::domain::tree::MODE_REPOSITORY;
 use crate::domain::workspace::Workspace;
 use crate::ops::base::{self, Base};
 use crate::ops::call::Call;
@@ -16,9 +19,10 @@ use crate::ops::verification::assess::{self, evidence_of};
 use crate::ops::verification::gate;
 use crate::ops::verification::subject::Subject;
 use crate::ports::git::{Ancestry, Depth, Git, GitFault, RemoteUrl};
-use crate::rules::publication::{BuildsOn, Facts};
+use crate::rules::inputs;
+use crate::rules::publication::{BuildsOn, Facts, OffCommit};
 use crate::rules::verification::due::add_required;
-use crate::rules::verification::state::CriterionState;
+use crate::rules::verification::state::{CriterionState, Standing};
 
 /// Where the candidate would go, and what is there now.
 pub struct Destination {
@@ -79,8 +83,11 @@ pub fn facts(call: &Call<'_>, task: &Task, workspace: &Workspace, destination: &
         return Err(Refusal::new(Code::NOT_CLEARED, "the workspace has no commit to publish"));
     };
     let base = &destination.base;
-    let criteria = criteria(call, task, base)?;
+    let Judged { subject, criteria, input } = judge(call, task, base)?;
     let dirt = git.dirt(&path).map_err(fault::of_git)?;
+    // A tree that is not committed is not what the commit holds anyway.
+    let converted =
+        if dirt.is_empty() { git.converted(&path, &commit, &base.commit).map_err(fault::of_git)? } else { Vec::new() };
     let rules = base.profile.as_ref().map(|profile| &profile.publish);
     Ok(Facts {
         on_branch: head.at.branch().map(str::to_owned),
@@ -93,6 +100,8 @@ pub fn facts(call: &Call<'_>, task: &Task, workspace: &Workspace, destination: &
         protected: rules.is_some_and(|rules| rules.protects(&workspace.branch, &base.branch)),
         judged: base.profile.is_some(),
         profile_changed: base.profile.is_some() && profile_changed(git, &base.commit, &commit)?,
+        off_commit: off_commit(git, &subject, &criteria, &commit)?,
+        converted: converted.iter().map(ToString::to_string).collect(),
         blocked: task.block.as_ref().map(|block| block.reason.clone()),
         branch: workspace.branch.clone(),
         base_branch: base.branch.clone(),
@@ -109,17 +118,26 @@ pub fn facts(call: &Call<'_>, task: &Task, workspace: &Workspace, destination: &
             profile_digest: base.profile.as_ref().map_or_else(no_profile, Profile::digest),
             evidence: evidence_of(&criteria),
             fence: task.fence,
+            input: Some(input),
         },
         criteria,
     })
 }
 
-fn no_profile() -> crate::domain::digest::Digest {
-    crate::domain::digest::Digest::of(b"")
+fn no_profile() -> Digest {
+    Digest::of(b"")
+}
+
+/// Where the candidate stands by evidence.
+struct Judged {
+    subject: Subject,
+    criteria: Vec<CriterionState>,
+    /// Digest of the whole tree that was judged.
+    input: Digest,
 }
 
 /// The task's criteria and the base's required checks, all judged by the base alone (I7).
-fn criteria(call: &Call<'_>, task: &Task, base: &Base) -> Result<Vec<CriterionState>, Refusal> {
+fn judge(call: &Call<'_>, task: &Task, base: &Base) -> Result<Judged, Refusal> {
     let mut subject = Subject::of_task(call, task)?;
     subject.base = Some(base.clone());
     if base.profile.is_some() {
@@ -131,11 +149,45 @@ fn criteria(call: &Call<'_>, task: &Task, base: &Base) -> Result<Vec<CriterionSt
         add_required(&mut due, profile);
     }
     let assessed = assess::look_up(call, &subject, due, &snapshot)?;
-    let mut criteria = assess::criteria(call, &subject, &assessed);
+    let mut criteria = assess::criteria(call, &subject, &assessed, &snapshot);
     if let Some(profile) = &base.profile {
         gate::hold_to_required(call, &subject, &assessed, profile, &mut criteria);
     }
-    Ok(criteria)
+    Ok(Judged { subject, criteria, input: inputs::whole(&snapshot) })
+}
+
+/// Required criteria that are met by a file on disk, and that the commit says otherwise about: git may ignore the file,
+/// or a sparse checkout may leave it out. What lies in a submodule is bound by the submodule's commit.
+fn off_commit(
+    git: &dyn Git,
+    subject: &Subject,
+    criteria: &[CriterionState],
+    commit: &Oid,
+) -> Result<Vec<OffCommit>, Refusal> {
+    let mut found = Vec::new();
+    for state in criteria.iter().filter(|state| state.required && state.state == Standing::Met) {
+        let Some(proof) = subject.contract.criterion(&state.id).map(|criterion| &criterion.proof) else { continue };
+        let Some(path) = proof.path() else { continue };
+        let wants_absence = matches!(proof, Proof::FileAbsent { .. });
+        let is_there = mode_in(git, commit, path)?.is_some();
+        if is_there == wants_absence && (wants_absence || !is_in_submodule(git, commit, path)?) {
+            found.push(OffCommit { criterion: state.id.clone(), path: path.to_owned(), is_there });
+        }
+    }
+    Ok(found)
+}
+
+fn mode_in(git: &dyn Git, commit: &Oid, path: &str) -> Result<Option<u32>, Refusal> {
+    git.mode_at(commit, &TreePath::new(path)).map_err(fault::of_git)
+}
+
+fn is_in_submodule(git: &dyn Git, commit: &Oid, path: &str) -> Result<bool, Refusal> {
+    for (end, _) in path.match_indices('/') {
+        if mode_in(git, commit, &path[..end])? == Some(MODE_REPOSITORY) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn builds_on(git: &dyn Git, old: &Oid, new: &Oid) -> Result<BuildsOn, Refusal> {

@@ -8,11 +8,13 @@ use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{EvidenceId, Oid, PublicationId, TaskId, TaskRef};
 use crate::domain::publication::{Cleared, Publication, PublicationEvent};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::root::SeenBase;
 use crate::domain::task::Task;
 use crate::ops::call::Call;
 use crate::ops::custody;
 use crate::ops::fault;
 use crate::ops::op::{Op, Span};
+use crate::ops::seen;
 use crate::ops::workspace::look::standing;
 use crate::ports::git::{Pushed, RefUpdate, Rejection};
 use crate::rules::publication::{Blocker, Clearance, clear};
@@ -70,6 +72,9 @@ impl Op for Publish {
         let task = call.task(&input.task)?.value;
         let workspace = standing(call, &task.id)?;
         let destination = look::destination(call, &workspace)?;
+        let (remote, branch) = (destination.remote.clone(), destination.base.branch.clone());
+        let commit = destination.base.commit.clone();
+        seen::record(call, SeenBase { remote, branch, commit, at: call.now() })?;
         let facts = look::facts(call, &task, &workspace, &destination)?;
         let clearance = clear(facts).map_err(|blockers| not_cleared(&task, &blockers))?;
         if call.dry_run {

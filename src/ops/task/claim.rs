@@ -26,6 +26,7 @@ impl Op for Claim {
     const ABOUT: &'static str = "Take the exclusive lease on a task";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::Session;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
         &[("kctl task claim t-7k2", "with KCTL_SESSION exported, or `--session` and the whole id of the session")];

@@ -75,6 +75,7 @@ impl Op for Create {
     const ABOUT: &'static str = "Write down a unit of work";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["title"];
     const HIDDEN: &'static [&'static str] = &["contract_digest", "claim.since", "fence", "updated_at"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[

@@ -52,6 +52,7 @@ impl Op for Decompose {
     const ABOUT: &'static str = "Split a task into parts that it then needs, in one append";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[(
         r#"kctl task decompose t-7k2 --parts '{"title":"lexer"}' --parts '{"title":"parser","needs":[0]}'"#,

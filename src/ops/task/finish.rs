@@ -42,6 +42,7 @@ impl Op for Finish {
     const ABOUT: &'static str = "Ask the gate: finished only if fresh evidence shows every required criterion";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::Claim;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const HIDDEN: &'static [&'static str] = &["criteria.required", "criteria.strength", "criteria.last"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =

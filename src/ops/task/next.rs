@@ -41,6 +41,7 @@ impl Op for NextTask {
     const ABOUT: &'static str = "Name the most urgent task that is ready, and claim it if asked";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
+    const ASKS_BASE: bool = true;
     const EXAMPLES: &'static [(&'static str, &'static str)] =
         &[("kctl task next --claim", "picks and claims in one step, so that no two agents pick the same")];
     type In = In;

@@ -28,6 +28,7 @@ impl Op for Takeover {
     const ABOUT: &'static str = "Take over a claim that ran out; the fence rises and the former holder is shut out";
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::Session;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
         &[("kctl task takeover t-7k2 --reason 'its session died'", "works once the lease or the session ran out")];

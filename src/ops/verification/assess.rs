@@ -1,9 +1,9 @@
 //! Where criteria stand: recorded verdicts, looked up by what they were about. Nothing is run here.
 
-use crate::domain::contract::{Criterion, Proof};
+use crate::domain::contract::{Criterion, GivenOn, Proof};
 use crate::domain::digest::{Digest, Fields};
 use crate::domain::fold::Kind;
-use crate::domain::id::EvidenceId;
+use crate::domain::id::{EvidenceId, Oid};
 use crate::domain::refusal::Refusal;
 use crate::domain::run::{Record, Run, Verdict};
 use crate::domain::stamp::Stamp;
@@ -14,7 +14,7 @@ use crate::ports::ledger::Query;
 use crate::rules::inputs;
 use crate::rules::verification::due::{Due, What};
 use crate::rules::verification::proofs::File;
-use crate::rules::verification::state::{CriterionState, Found, Standing, flaky, judge, judge_attested};
+use crate::rules::verification::state::{CriterionState, Found, Ground, Standing, flaky, judge, judge_attested};
 
 use super::execute;
 use super::subject::Subject;
@@ -160,11 +160,15 @@ fn is_published(run: &Run, due: &Due) -> bool {
 /// Inputs that differ from the commit that `run` was made on. Best effort: it only explains.
 fn changed_since(call: &Call<'_>, subject: &Subject, due: &Due, run: &Run) -> Vec<String> {
     let head = run.record.as_ref().and_then(|record| record.candidate.head.clone());
-    let (Some(head), Ok(git)) = (head, call.repository()) else { return Vec::new() };
-    let Ok(changes) = git.changed_since(&subject.work_tree, &head) else { return Vec::new() };
-    let globs = due.inputs();
+    head.map_or_else(Vec::new, |head| differing(call, subject, &head, &due.inputs()))
+}
+
+/// Paths among `globs` that differ from `head`; no globs name the whole tree.
+fn differing(call: &Call<'_>, subject: &Subject, head: &Oid, globs: &[String]) -> Vec<String> {
+    let Ok(git) = call.repository() else { return Vec::new() };
+    let Ok(changes) = git.changed_since(&subject.work_tree, head) else { return Vec::new() };
     let among_inputs =
-        |path: &str| globs.is_empty() || crate::rules::scope::compile(&globs).is_ok_and(|globs| globs.is_match(path));
+        |path: &str| globs.is_empty() || crate::rules::scope::compile(globs).is_ok_and(|globs| globs.is_match(path));
     let mut paths: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
     paths.retain(|path| among_inputs(path));
     paths.dedup();
@@ -173,17 +177,21 @@ fn changed_since(call: &Call<'_>, subject: &Subject, due: &Due, run: &Run) -> Ve
 }
 
 /// Judges every criterion of the subject's contract by what was looked up.
-pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed]) -> Vec<CriterionState> {
+pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed], snapshot: &Snapshot) -> Vec<CriterionState> {
     let now = call.now();
     let none = Found::default();
+    let input = inputs::whole(snapshot);
+    let ground = Ground { contract: &subject.contract_digest, input: &input, published: &subject.published_inputs };
+    let changed =
+        |given: &GivenOn| given.head.as_ref().map_or_else(Vec::new, |head| differing(call, subject, head, &[]));
     let of = |criterion: &Criterion| match &criterion.proof {
-        Proof::Attested { .. } => judge_attested(criterion, &subject.attestations, &subject.contract_digest),
+        Proof::Attested { .. } => judge_attested(criterion, &subject.attestations, ground, changed, now),
         _ => {
             let found = assessed.iter().find(|one| one.due.criteria.contains(&criterion.id)).map(|one| &one.found);
             judge(criterion, found.unwrap_or(&none), subject.bar(now))
         }
     };
-    subject.contract.criteria.iter().map(of).collect()
+    subject.contract.criteria.iter().map(|one| of(one).under(&subject.terms, one, now)).collect()
 }
 
 /// The evidence that met criteria rest on.

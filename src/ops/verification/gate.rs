@@ -53,7 +53,7 @@ fn judge_by(call: &Call<'_>, subject: &Subject, implicit: bool) -> Result<Judged
     let snapshot = assess::snapshot(call, subject)?;
     let due = subject.due(implicit);
     let assessed = assess::look_up(call, subject, due, &snapshot)?;
-    let mut criteria = assess::criteria(call, subject, &assessed);
+    let mut criteria = assess::criteria(call, subject, &assessed, &snapshot);
     if let Some(profile) = subject.judge().filter(|_| implicit) {
         hold_to_required(call, subject, &assessed, profile, &mut criteria);
     }
@@ -222,7 +222,10 @@ fn propose(refusal: Refusal, task: &Task, judged: &Judged, left: u32) -> Refusal
     if judged.unmet().is_empty() || left == 0 {
         return refusal.next("task.block", "asks a person", ask);
     }
-    let ids: Vec<_> = judged.unmet().iter().map(|state| &state.id).collect();
+    let ids: Vec<_> = judged.unmet().iter().filter(|state| !state.by_person).map(|state| &state.id).collect();
+    if ids.is_empty() {
+        return refusal.next("task.block", "asks a person, who alone can attest it", ask);
+    }
     let why = match judged.unmet().first().map(|state| (state.state, &state.last)) {
         Some((Standing::Stale, Some(last))) if !last.changed.is_empty() => {
             format!("the evidence is older than {}", last.changed.join(", "))

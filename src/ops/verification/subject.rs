@@ -8,7 +8,7 @@ use crate::domain::digest::Digest;
 use crate::domain::fold::{Kind, Rel};
 use crate::domain::id::{CommitmentId, TaskId};
 use crate::domain::profile::Profile;
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::Run;
 use crate::domain::stamp::Stamp;
 use crate::domain::task::Task;
@@ -38,6 +38,8 @@ pub struct Subject {
     pub fence: Option<u64>,
     /// Evidence that a verified publication rests on: it speaks for what was published, whatever became of the tree.
     pub published: Vec<Run>,
+    /// Digests of the whole trees that were published so.
+    pub published_inputs: Vec<Digest>,
 }
 
 impl Subject {
@@ -71,13 +73,19 @@ impl Subject {
     pub fn of_commitment(call: &Call<'_>, commitment: &Commitment) -> Result<Self, Refusal> {
         let tasks = tasks_of(call, &commitment.id)?;
         let mut open = Vec::new();
-        let mut published = Vec::new();
+        let (mut published, mut published_inputs) = (Vec::new(), Vec::new());
         for task in &tasks {
-            open.extend(look::standing(call, &task.id).ok());
+            match look::standing(call, &task.id) {
+                Ok(workspace) => open.push(workspace),
+                Err(why) if why.code() == Code::WORKSPACE_REQUIRED => {}
+                Err(why) => return Err(why),
+            }
             for publication in look::published(call, &task.id)? {
-                for evidence in publication.cleared.into_iter().flat_map(|cleared| cleared.evidence) {
+                let Some(cleared) = publication.cleared else { continue };
+                for evidence in cleared.evidence {
                     published.extend(call.load::<Run>(&evidence)?.map(|held| held.value));
                 }
+                published_inputs.extend(cleared.input);
             }
         }
         let here = call.repository()?.place().work_tree.clone();
@@ -98,6 +106,7 @@ impl Subject {
         subject.attestations.clone_from(&commitment.attestations);
         subject.terms.clone_from(&commitment.terms);
         subject.published = published;
+        subject.published_inputs = published_inputs;
         Ok(subject)
     }
 
@@ -123,12 +132,13 @@ impl Subject {
             workspace,
             fence: None,
             published: Vec::new(),
+            published_inputs: Vec::new(),
         })
     }
 
     /// What evidence is held against at `now`.
-    pub fn bar(&self, now: Stamp) -> Bar<'_> {
-        Bar { fence: self.fence, least: self.least, terms: &self.terms, now }
+    pub fn bar(&self, now: Stamp) -> Bar {
+        Bar { fence: self.fence, least: self.least, now }
     }
 
     pub fn judges(&self) -> Judges<'_> {

@@ -20,7 +20,7 @@ use crate::ops::task::view::propose_context;
 use crate::ports::git::{Checkout, Git, Repair, Spot, Standing};
 use crate::rules::workspace as place;
 
-use super::look::{Obstacle, obstacles};
+use super::look::{Obstacle, obstacles, taken};
 use super::prepare;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -67,6 +67,7 @@ impl Op for Ensure {
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::Claim;
     const SPAN: Span = Span::Steps;
+    const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const HIDDEN: &'static [&'static str] = &["base_ref", "baseline"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
@@ -184,15 +185,11 @@ fn make(call: &mut Call<'_>, task: &Task, plan: &Plan) -> Result<Made, Refusal> 
 /// Brings the worktree about. What stands is left as it is.
 fn act(git: &dyn Git, plan: &Plan) -> Result<Repair, Refusal> {
     let checkout = plan.checkout(git)?;
-    let taken = |why: String| {
-        Refusal::new(Code::WORKSPACE_FAILED, format!("`{}` cannot be the workspace: {why}", plan.path_text()))
-            .with("path", plan.path_text())
-            .with("remedy", "move what is there away, or name another `workspace.dir` in the profile")
-    };
+    let taken = |why: &str| taken(&plan.path, why);
     match git.spot(&plan.path).map_err(fault::of_git)? {
-        Spot::Taken { why } => Err(taken(why)),
+        Spot::Taken { why } => Err(taken(&why)),
         Spot::Worktree(worktree) if worktree.standing == Standing::Estranged => {
-            Err(taken("its directory belongs to something else".to_owned()))
+            Err(taken("its directory belongs to something else"))
         }
         // Which branch it is on is for whoever works there: the answer names it as a blocker.
         Spot::Worktree(worktree) if worktree.standing == Standing::Sound => Ok(Repair::Nothing),

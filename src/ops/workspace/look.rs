@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::domain::fold::Kind;
 use crate::domain::id::{Oid, TaskId};
 use crate::domain::path::TreePath;
 use crate::domain::publication::{Publication, PublicationStatus};
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::Task;
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
@@ -69,13 +70,43 @@ pub fn open(call: &Call<'_>, task: &TaskId) -> Result<Workspace, Refusal> {
 /// The open workspace of `task`, with its directory there.
 ///
 /// # Errors
-/// `WORKSPACE_REQUIRED`, with the directory that is missing.
+/// `WORKSPACE_REQUIRED`, with the directory that is missing; `WORKSPACE_FAILED` where something else took its place.
 pub fn standing(call: &Call<'_>, task: &TaskId) -> Result<Workspace, Refusal> {
     let workspace = open(call, task)?;
-    if call.world.trees.exists(Path::new(&workspace.path)) {
-        return Ok(workspace);
+    let path = Path::new(&workspace.path);
+    // A link that leads nowhere is in the way, and not missing.
+    if !call.world.trees.exists(path) && !call.world.trees.is_link(path) {
+        return Err(workspace_required(task).with("missing", workspace.path));
     }
-    Err(workspace_required(task).with("missing", workspace.path))
+    match call.repository()?.estranged(path).map_err(fault::of_git)? {
+        None => Ok(workspace),
+        Some(why) => Err(taken(path, &why).next(
+            "workspace.ensure",
+            "makes it again, once what is there has been moved away",
+            json!({ "task": task }),
+        )),
+    }
+}
+
+/// What took the place of the workspace at `path`, if anything did.
+pub fn replaced(call: &Call<'_>, path: &Path) -> Result<Option<Obstacle>, Refusal> {
+    if !call.world.trees.exists(path) && !call.world.trees.is_link(path) {
+        return Ok(None);
+    }
+    let why = call.repository()?.estranged(path).map_err(fault::of_git)?;
+    Ok(why.map(|why| Obstacle {
+        code: "not_the_workspace",
+        what: format!("`{}` cannot be the workspace: {why}", path.display()),
+        remedy: "move what is there away, and call workspace.ensure".to_owned(),
+    }))
+}
+
+/// What is at `path` is not the workspace that stands recorded there: nothing is judged in it, and nothing made over it.
+pub fn taken(path: &Path, why: &str) -> Refusal {
+    let shown = path.display().to_string();
+    Refusal::new(Code::WORKSPACE_FAILED, format!("`{shown}` cannot be the workspace: {why}"))
+        .with("path", shown)
+        .with("remedy", "move what is there away, or name another `workspace.dir` in the profile")
 }
 
 /// The work tree that a call about `task` is judged in: its workspace, or else the one the call was made in.
@@ -150,7 +181,8 @@ impl AtRisk {
 pub fn at_risk(call: &Call<'_>, git: &dyn Git, workspace: &Workspace) -> Result<AtRisk, Refusal> {
     let mut risk = AtRisk::default();
     let path = Path::new(&workspace.path);
-    if call.world.trees.exists(path) {
+    // What else lies there is not the workspace's to lose, and its removal is refused.
+    if call.world.trees.exists(path) && git.estranged(path).map_err(fault::of_git)?.is_none() {
         let dirt = git.dirt(path).map_err(fault::of_git)?;
         risk.uncommitted = dirt.iter().take(MAX_LISTED).map(|change| change.path.to_string()).collect();
         risk.ignored = ignored_only_here(call, git, path)?;

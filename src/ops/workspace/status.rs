@@ -26,7 +26,7 @@ pub struct In {
 pub struct Out {
     task: TaskId,
     path: String,
-    /// Whether its directory is there.
+    /// Whether its directory is there, and is its own.
     exists: bool,
     branch: String,
     head: Option<Oid>,
@@ -61,7 +61,8 @@ impl Op for Status {
         let path = Path::new(&workspace.path).to_owned();
         let published = look::published(call, &task.id)?.into_iter().filter_map(|done| done.observed).collect();
         let accepted = call.base()?;
-        let exists = call.world.trees.exists(&path);
+        let replaced = look::replaced(call, &path)?;
+        let exists = replaced.is_none() && call.world.trees.exists(&path);
         if !exists {
             call.propose("workspace.ensure", "makes its directory again", json!({ "task": task.id }));
         }
@@ -69,6 +70,7 @@ impl Op for Status {
         let head = if exists { Some(git.head(&path).map_err(fault::of_git)?) } else { None };
         let mut changes = if exists { git.dirt(&path).map_err(fault::of_git)? } else { Vec::new() };
         let mut blockers = head.as_ref().map(|head| look::obstacles(head, &workspace.branch)).unwrap_or_default();
+        blockers.extend(replaced);
         let commit = head.as_ref().and_then(|head| head.at.commit().cloned());
         if let (Some(commit), Some(accepted)) = (&commit, &accepted) {
             let builds_on = git.ancestry(&accepted.commit, commit).map_err(fault::of_git)?;

@@ -1,5 +1,7 @@
 //! Tokens that their issuer gave a recognisable shape: a prefix and a run of characters.
 
+use crate::domain::id::{ID_CHARS, SessionId};
+
 /// Which characters a token goes on with.
 #[derive(Clone, Copy)]
 enum Class {
@@ -145,7 +147,23 @@ pub fn token_at(bytes: &[u8], at: usize, before: Option<u8>) -> Option<(usize, &
     FAMILIES[from..until]
         .iter()
         .find_map(|family| family_in(rest, family).map(|length| (at + length, family.name)))
+        .or_else(|| session_token_in(rest).map(|length| (at + length, "kctl-session")))
         .or_else(|| jwt_in(rest, before).map(|length| (at + length, "jwt")))
+}
+
+/// A session's token of kctl's own: `s-` and the id's characters, a dot, 64 hex digits and no more.
+fn session_token_in(rest: &[u8]) -> Option<usize> {
+    const SECRET_CHARS: usize = 64;
+    let secret_at = SessionId::PREFIX.len() + ID_CHARS + 1;
+    let id = std::str::from_utf8(rest.get(..secret_at - 1)?).ok()?;
+    let secret = rest.get(secret_at..secret_at + SECRET_CHARS)?;
+    let goes_on = rest.get(secret_at + SECRET_CHARS).is_some_and(u8::is_ascii_hexdigit);
+    let is_one = rest[secret_at - 1] == b'.'
+        && id.parse::<SessionId>().is_ok()
+        && secret.iter().all(u8::is_ascii_hexdigit)
+        && distinct(secret) >= MIN_DISTINCT
+        && !goes_on;
+    is_one.then_some(secret_at + SECRET_CHARS)
 }
 
 fn family_in(rest: &[u8], family: &Family) -> Option<usize> {

@@ -46,6 +46,8 @@ fn tokens_are_known_by_the_shape_that_their_issuer_gave_them() {
         ("jwt", format!("eyJ{}.eyJ{}.{}", random(30), random(60), random(43))),
         ("stripe", format!("sk_live_{}", random(24))),
         ("hugging-face", format!("hf_{}", random(34))),
+        ("kctl-session", format!("s-7k2q9d0abcxz.{}", hex(64))),
+        ("kctl-session", format!("s-000000000000.{}", hex(64).to_uppercase())),
     ];
     for (family, token) in cases {
         for (before, after) in [("", ""), ("got ", " back"), ("\"", "\""), ("x=", "\n"), ("(", ")."), ("é", "é")] {
@@ -108,6 +110,8 @@ fn ordinary_build_output_passes_untouched() {
         "max_tokens=4096 tokens: 1234567890123456".to_owned(),
         "secret_name: projects/x1/secrets/y2".to_owned(),
         "if password == \"abcdefgh1\" { token != other1 }".to_owned(),
+        format!("s-7k2q9d0abcxz tasks-7k2q9d0abcxz.{sha256} s-7k2q9d0abcxz.{sha256}0 s-il.{sha256}"),
+        format!("s-7k2q9d0abcxz.{}", &sha256[..63]),
     ];
     for line in lines {
         assert_eq!(redact(&line), line);

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::contract::{Attestation, Criterion, CriterionId, EvidenceClass, Proof, Strength, Terms, Waiver};
+use crate::domain::contract::{
+    Attestation, Criterion, CriterionId, EvidenceClass, GivenOn, Proof, Strength, Terms, Waiver,
+};
 use crate::domain::digest::Digest;
 use crate::domain::id::EvidenceId;
 use crate::domain::run::{Run, Verdict};
@@ -52,6 +54,9 @@ pub struct CriterionState {
     pub regressed_at: Option<Stamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiver: Option<Waiver>,
+    /// Whether only a person's word shows it: no run would help.
+    #[serde(skip)]
+    pub by_person: bool,
 }
 
 /// The last evidence, short.
@@ -96,18 +101,27 @@ pub fn flaky(verdicts: &[Verdict]) -> Option<usize> {
 
 /// What evidence is held against.
 #[derive(Clone, Copy, Debug)]
-pub struct Bar<'a> {
+pub struct Bar {
     /// The claim under which evidence counts; none where no claim matters.
     pub fence: Option<u64>,
     /// What is weaker does not meet a criterion.
     pub least: Strength,
-    pub terms: &'a Terms,
     pub now: Stamp,
 }
 
+impl CriterionState {
+    /// The same, waived if a person decided so: what is met needs no waiver.
+    pub fn under(self, terms: &Terms, criterion: &Criterion, now: Stamp) -> Self {
+        match terms.waiver(criterion, now).filter(|_| self.state != Standing::Met) {
+            Some(waiver) => Self { state: Standing::Waived, waiver: Some(waiver.clone()), ..self },
+            None => self,
+        }
+    }
+}
+
 /// Judges one criterion by what was found.
-pub fn judge(criterion: &Criterion, found: &Found, bar: Bar<'_>) -> CriterionState {
-    let Bar { fence, least, terms, now } = bar;
+pub fn judge(criterion: &Criterion, found: &Found, bar: Bar) -> CriterionState {
+    let Bar { fence, least, now } = bar;
     let fresh = found.fresh.as_ref().and_then(|run| run.record.as_ref().map(|record| (run, record)));
     let under_fence = fresh.filter(|(_, record)| fence.is_none() || record.fence == fence);
     let state = match (under_fence, fresh, &found.last, &found.unavailable) {
@@ -126,8 +140,6 @@ pub fn judge(criterion: &Criterion, found: &Found, bar: Bar<'_>) -> CriterionSta
         (None, None, None, _) => Standing::NeverChecked,
     };
     let shown = fresh.map(|(run, _)| run).or(found.last.as_ref());
-    let waiver = terms.waiver(criterion, now).filter(|_| state != Standing::Met).cloned();
-    let state = if waiver.is_some() { Standing::Waived } else { state };
     CriterionState {
         id: criterion.id.clone(),
         statement: criterion.statement.clone(),
@@ -137,7 +149,8 @@ pub fn judge(criterion: &Criterion, found: &Found, bar: Bar<'_>) -> CriterionSta
         evidence: shown.map(|run| run.id.clone()),
         last: shown.and_then(|run| last(run, &found.changed, now)),
         regressed_at: found.regressed_at.filter(|_| state == Standing::Failed),
-        waiver,
+        waiver: None,
+        by_person: false,
     }
 }
 
@@ -169,22 +182,76 @@ fn last(run: &Run, changed: &[String], now: Stamp) -> Option<Last> {
     })
 }
 
-/// Judges an attested criterion: a person's word, bound to the contract it was given for.
-pub fn judge_attested(criterion: &Criterion, attestations: &[Attestation], contract: &Digest) -> CriterionState {
-    let given = attestations
-        .iter()
-        .rev()
-        .find(|attestation| attestation.criterion == criterion.id && attestation.contract_digest == *contract);
+/// What a person's word is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub contract: &'a Digest,
+    /// Digest of the whole work tree as it is now.
+    pub input: &'a Digest,
+    /// The same of the trees that verified publications put on the remote: a word that was given on one of them
+    /// speaks for what was published, whatever became of the work tree.
+    pub published: &'a [Digest],
+}
+
+impl Ground<'_> {
+    fn holds(&self, attestation: &Attestation) -> bool {
+        let Some(given) = &attestation.given_on else { return true };
+        given.input == *self.input || self.published.contains(&given.input)
+    }
+}
+
+/// Judges an attested criterion: a person's word, bound to the contract and to the tree it was given for. The newest
+/// word that holds counts; if none does, the newest is stale.
+pub fn judge_attested(
+    criterion: &Criterion,
+    attestations: &[Attestation],
+    ground: Ground<'_>,
+    changed: impl FnOnce(&GivenOn) -> Vec<String>,
+    now: Stamp,
+) -> CriterionState {
+    let given = || {
+        let of_this = |one: &&Attestation| one.criterion == criterion.id && one.contract_digest == *ground.contract;
+        attestations.iter().rev().filter(of_this)
+    };
+    let (state, shown) = match (given().find(|one| ground.holds(one)), given().next()) {
+        (Some(holds), _) => (Standing::Met, Some(holds)),
+        (None, Some(newest)) => (Standing::Stale, Some(newest)),
+        (None, None) => (Standing::NeverChecked, None),
+    };
+    let changed = match (state, shown.and_then(|one| one.given_on.as_ref())) {
+        (Standing::Stale, Some(given)) => changed(given),
+        _ => Vec::new(),
+    };
     CriterionState {
         id: criterion.id.clone(),
         statement: criterion.statement.clone(),
         required: criterion.required,
-        state: if given.is_some() { Standing::Met } else { Standing::NeverChecked },
-        strength: if given.is_some() { Strength::Attested } else { Strength::Asserted },
+        state,
+        strength: if state == Standing::Met { Strength::Attested } else { Strength::Asserted },
         evidence: None,
-        last: None,
+        last: shown.map(|one| attested(one, changed, now)),
         regressed_at: None,
         waiver: None,
+        by_person: true,
+    }
+}
+
+fn attested(attestation: &Attestation, changed: Vec<String>, now: Stamp) -> Last {
+    let on = match &attestation.given_on {
+        None => "the contract alone".to_owned(),
+        Some(given) => match (&given.head, given.clean) {
+            (Some(head), true) => format!("{} as committed", head.short()),
+            (Some(head), false) => format!("{} with changes that were not committed", head.short()),
+            (None, _) => "a tree without a commit".to_owned(),
+        },
+    };
+    Last {
+        verdict: Verdict::Pass,
+        age_s: attestation.at.seconds_until(now),
+        exit: None,
+        reasons: vec![format!("a person attested it for {on}: {}", attestation.note)],
+        tail: String::new(),
+        changed,
     }
 }
 
@@ -275,6 +342,7 @@ mod tests {
             last: None,
             regressed_at: None,
             waiver: None,
+            by_person: false,
         }
     }
 
@@ -332,6 +400,43 @@ mod tests {
             }
         }
         assert_eq!(fulfil(&[], EvidenceClass::None), Err(CannotClose::NothingToCloseOn));
+    }
+
+    #[test]
+    fn a_persons_word_holds_for_its_contract_and_its_tree() {
+        let criterion = Criterion {
+            id: "AC-1".parse().expect("legal"),
+            statement: "it holds".into(),
+            required: true,
+            proof: Proof::Attested { question: None },
+        };
+        let digest = |text: &str| Digest::of(text.as_bytes());
+        let word = |contract: &str, tree: Option<&str>| Attestation {
+            criterion: criterion.id.clone(),
+            contract_digest: digest(contract),
+            note: "seen".into(),
+            grade: crate::domain::caller::Grade::Tty,
+            at: Stamp(0),
+            given_on: tree.map(|tree| GivenOn { work_tree: "/w".into(), input: digest(tree), head: None, clean: true }),
+        };
+        let (input, contract, published) = (digest("now"), digest("this"), [digest("published")]);
+        let ground = Ground { contract: &contract, input: &input, published: &published };
+        let judged = |words: &[Attestation]| {
+            let changed = |_: &GivenOn| vec!["a".to_owned()];
+            let state = judge_attested(&criterion, words, ground, changed, Stamp(0));
+            let changed = state.last.map_or_else(Vec::new, |last| last.changed);
+            assert_eq!(state.strength == Strength::Attested, state.state == Standing::Met);
+            assert_eq!(changed.is_empty(), state.state != Standing::Stale);
+            state.state
+        };
+        assert_eq!(judged(&[]), Standing::NeverChecked);
+        assert_eq!(judged(&[word("other", Some("now"))]), Standing::NeverChecked);
+        assert_eq!(judged(&[word("this", Some("now"))]), Standing::Met);
+        assert_eq!(judged(&[word("this", Some("before"))]), Standing::Stale);
+        assert_eq!(judged(&[word("this", Some("published"))]), Standing::Met);
+        assert_eq!(judged(&[word("this", None)]), Standing::Met, "an earlier kctl bound it to the contract alone");
+        let taken_back = [word("this", Some("now")), word("this", Some("before"))];
+        assert_eq!(judged(&taken_back), Standing::Met, "any word on this tree counts, not only the newest");
     }
 
     #[test]

@@ -60,7 +60,8 @@ fn roots() -> Vec<RootEvent> {
         agents_file_created: true,
         base: Some(BaseName { remote: Some("origin".into()), branch: "main".into() }),
     };
-    vec![written(Some(digest())), written(None), RootEvent::Uninstalled {}]
+    let seen = RootEvent::BaseSeen { remote: "origin".into(), branch: "main".into(), commit: oid("a") };
+    vec![written(Some(digest())), written(None), RootEvent::Uninstalled {}, seen]
 }
 
 fn sessions() -> Vec<SessionEvent> {
@@ -158,6 +159,7 @@ fn attestations() -> Vec<Attestation> {
         note: "looked at it".into(),
         grade,
         at: Stamp(NOON),
+        given_on: None,
     };
     grades.into_iter().map(attestation).collect()
 }
@@ -361,6 +363,7 @@ fn publications() -> Vec<PublicationEvent> {
         expected,
         profile_digest: digest(),
         evidence: vec![EvidenceId::new(id(1))],
+        input: None,
         fence: 1,
     };
     vec![

@@ -266,3 +266,70 @@ fn an_index_without_a_checksum_is_compared_like_any_other() {
     f.write("new", "x");
     assert_eq!(dirt(&f), ["on disk: untracked new", "staged: added staged"]);
 }
+
+/// Which files are not on disk what the head commit stores, by the attributes of `base`.
+fn converted(f: &Fixture, base: &str) -> Vec<String> {
+    let (head, base) = (f.git(&["rev-parse", "HEAD"]), f.git(&["rev-parse", base]));
+    let git = open(&f.work);
+    let found = git.converted(&f.work, &head.parse().expect("an id"), &base.parse().expect("an id"));
+    found.expect("it is compared").iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_a_filter_or_an_encoding_makes_of_a_file_is_named_though_git_calls_it_clean() {
+    let f = Fixture::new();
+    f.write("same-size.txt", "bad!\n");
+    f.write("wide.txt", "wide\n");
+    f.commit("base");
+    f.git(&["config", "filter.flip.clean", "sed s/good/bad!/"]);
+    f.git(&["config", "filter.flip.smudge", "sed s/bad!/good/"]);
+    fs_err::write(f.work.join(".git/info/attributes"), "*.txt filter=flip\n").expect("written");
+    f.write("longer.txt", "good and longer\n");
+    f.write("same-size.txt", "good\n");
+    f.commit("filtered");
+    let expected = ["longer.txt", "same-size.txt"];
+    assert_eq!(dirt(&f), [] as [&str; 0]);
+    assert_eq!(converted(&f, "HEAD~1"), expected);
+    assert_eq!(f.git(&["show", "HEAD:same-size.txt"]), "bad!");
+    // Git remembers by its index that nothing changed, with the filter and without it.
+    fs_err::remove_file(f.work.join(".git/info/attributes")).expect("removed");
+    f.git(&["config", "--remove-section", "filter.flip"]);
+    assert_eq!(converted(&f, "HEAD~1"), expected);
+    f.git(&["update-index", "--assume-unchanged", "same-size.txt"]);
+    assert_eq!(converted(&f, "HEAD~1"), expected);
+}
+
+#[test]
+fn line_endings_are_converted_as_the_bases_attributes_say_and_not_the_candidates() {
+    let f = Fixture::new();
+    f.write(".gitattributes", "base.txt text eol=crlf\n");
+    f.commit("base");
+    f.write(".gitattributes", "*.txt text eol=crlf\n");
+    f.write("base.txt", "one\r\ntwo\r\n");
+    f.write("own.txt", "one\r\ntwo\r\n");
+    f.commit("candidate");
+    assert_eq!(f.git(&["show", "HEAD:base.txt"]), "one\ntwo", "it was stored without");
+    assert_eq!(converted(&f, "HEAD~1"), ["own.txt"]);
+    assert_eq!(converted(&f, "HEAD"), [] as [&str; 0], "once accepted it is the base's");
+    // A setting of the clone is nobody's word but the clone's.
+    let f = Fixture::new();
+    f.git(&["config", "core.autocrlf", "true"]);
+    f.write("own.txt", "one\r\n");
+    f.commit("candidate");
+    assert_eq!(converted(&f, "HEAD~1"), ["own.txt"]);
+}
+
+#[test]
+fn the_content_of_a_git_lfs_pointer_is_what_the_commit_holds() {
+    let f = Fixture::new();
+    let content = "large\n";
+    let digest = crate::domain::digest::Digest::of(content.as_bytes());
+    let pointer = |hex: &str| format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hex}\nsize 6\n");
+    f.write("right.bin", pointer(digest.hex()));
+    f.write("wrong.bin", pointer(&"0".repeat(64)));
+    f.write("pointer.bin", pointer(digest.hex()));
+    f.commit("pointers");
+    f.write("right.bin", content);
+    f.write("wrong.bin", content);
+    assert_eq!(converted(&f, "HEAD"), ["wrong.bin"]);
+}

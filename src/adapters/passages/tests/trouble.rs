@@ -151,7 +151,7 @@ fn processes_that_index_together_do_not_fail_each_other() {
         move || {
             let index = PassageIndex::new(common_dir, cut);
             let coverage = index.refresh(&view, WITHIN);
-            (coverage, index.search(&view, &ask("ledger")).passages.len())
+            (coverage, index.search(&view, &ask("ledger")))
         }
     };
     std::thread::scope(|scope| {
@@ -159,7 +159,9 @@ fn processes_that_index_together_do_not_fail_each_other() {
         for thread in threads {
             let (coverage, found) = thread.join().expect("no panic");
             assert!(coverage.storage == Storage::Disk || coverage.partial.is_some(), "{coverage:?}");
-            assert!(found == 10 || coverage.partial.is_some(), "{coverage:?} {found}");
+            // A search can meet another process's commit where the refresh did not; then it says so itself.
+            let said = coverage.partial.is_some() || found.partial.is_some();
+            assert!(found.passages.len() == 10 || said, "{coverage:?} {found:?}");
         }
     });
     assert_eq!(refreshed(&root.index(), &view).indexed, 600);
