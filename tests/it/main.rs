@@ -25,6 +25,7 @@ mod samples;
 mod session;
 mod setup;
 mod task;
+mod terminal;
 mod validate;
 mod wire;
 mod workspace;
