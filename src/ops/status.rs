@@ -13,6 +13,7 @@ use crate::domain::stamp::Stamp;
 use crate::domain::task::{Task, TaskStatus};
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
+use crate::ops::custody::SESSION_INVALID;
 use crate::ops::fault;
 use crate::ops::op::Op;
 use crate::ops::task::view::propose_context;
@@ -44,8 +45,9 @@ pub struct Held {
 pub struct Owed {
     commitment: CommitmentId,
     objective: String,
-    phase: Phase,
-    met: String,
+    /// How many criteria it has; `commit.show` judges where each of them stands.
+    criteria: usize,
+    until: Stamp,
     overdue: bool,
 }
 
@@ -115,15 +117,18 @@ fn held(task: Task, now: Stamp) -> Held {
 
 fn owed(commitment: Commitment, now: Stamp) -> Owed {
     Owed {
-        met: format!("{}/{}", commitment.met.len(), commitment.contract.criteria.len()),
+        criteria: commitment.contract.criteria.len(),
+        until: commitment.until,
         overdue: commitment.until <= now,
         objective: commitment.objective.lines().next().unwrap_or_default().to_owned(),
         commitment: commitment.id,
-        phase: commitment.phase,
     }
 }
 
 fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Result<(), Refusal> {
+    if call.warnings.iter().any(|warning| warning.code == SESSION_INVALID) {
+        call.propose("session.acquire", "gives a session that holds", json!({ "agent": "agent" }));
+    }
     let mine = tasks.iter().find(|task| {
         let claim = task.value.claim.as_ref();
         claim.is_some_and(|claim| claim.session.is_some() && claim.session == call.caller.session)
