@@ -21,6 +21,7 @@ pub mod registry;
 pub mod session;
 pub mod status;
 pub mod task;
+pub mod tools;
 pub mod uninstall;
 pub mod validate;
 pub mod verification;

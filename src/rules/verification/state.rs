@@ -129,7 +129,7 @@ pub fn judge_attested(criterion: &Criterion, attestations: &[Attestation], contr
     }
 }
 
-/// The state of a task (spec/verification §3).
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
