@@ -23,6 +23,9 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NEXT: Style = AnsiColor::Green.on_default();
 
+/// The width where there is no terminal to ask: logs and transcripts are read by people too.
+const PIPED_COLUMNS: usize = 100;
+
 /// How a person wants to see things.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
@@ -30,7 +33,7 @@ pub struct Look {
     pub colour: bool,
     /// The same of stderr: one of them may be a pipe.
     pub colour_stderr: bool,
-    /// The terminal's width; `None` wraps nothing.
+    /// The width that tables are wrapped to; `None` wraps nothing.
     pub columns: Option<usize>,
     /// For times as people tell them.
     pub now: Stamp,
@@ -49,7 +52,7 @@ impl Look {
         // A pipe to a pager has no width of its own; who exports one means it.
         let told = || SystemEnv.var("COLUMNS").and_then(|columns| columns.parse().ok());
         let columns = size.map(|size| usize::from(size.ws_col)).or_else(told).filter(|&columns| columns > 0);
-        Self { colour, colour_stderr, columns, now, quiet, verbose }
+        Self { colour, colour_stderr, columns: Some(columns.unwrap_or(PIPED_COLUMNS)), now, quiet, verbose }
     }
 
     fn on_stderr(&self) -> Self {
