@@ -88,8 +88,7 @@ impl Op for Init {
         if changed {
             carry_out_plan(call, &adopted)?;
             if adopted.written_profile.is_some() {
-                let words = "commit .decapod/kctl.toml and push it to the base: only from there does it judge. \
-                             A person does that before `KCTL_SESSION` is set: no session may push to the base";
+                let words = "commit .decapod/kctl.toml and push it to the base, as a person without `KCTL_SESSION`: there it judges";
                 call.warn("profile_not_on_base", words);
             }
             call.propose("doctor", "checks that everything is in place", json!({}));

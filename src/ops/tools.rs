@@ -1,7 +1,5 @@
 //! Whether the programs that checks need are there.
 
-use std::path::{Path, PathBuf};
-
 use crate::domain::profile::{CheckName, Profile, Run};
 use crate::rules::tools::needed;
 
@@ -19,11 +17,7 @@ pub fn absent<'r>(call: &Call<'_>, run: &'r Run) -> Option<&'r str> {
 }
 
 fn is_there(call: &Call<'_>, program: &str) -> bool {
-    let exists = |path: &Path| call.world.trees.exists(path);
-    if program.contains('/') {
-        // A path is one of the work tree, and a check may make it: only an absolute one can be known to be missing.
-        return !program.starts_with('/') || exists(Path::new(program));
-    }
-    let path = call.world.env.var("PATH").unwrap_or_default();
-    path.split(':').filter(|dir| !dir.is_empty()).any(|dir| exists(&PathBuf::from(dir).join(program)))
+    // A relative path is one of the work tree, and a check before it may make it: that it is missing is not known.
+    let may_be_made = program.contains('/') && !program.starts_with('/');
+    may_be_made || call.world.env.has_program(program)
 }

@@ -1,5 +1,8 @@
 //! The documents say what the code does: links lead somewhere, commands parse, names and codes exist.
 
+mod stand_ins;
+mod tour;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;

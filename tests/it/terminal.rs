@@ -123,7 +123,7 @@ fn inside_a_tasks_worktree_validating_nothing_in_particular_validates_the_task()
 fn a_person_who_pushes_with_a_session_exported_is_told_the_way_out() {
     let place = Place::untouched();
     let said = place.kctl(&["init"]).ok().stderr.clone();
-    assert!(said.contains("before `KCTL_SESSION` is set"), "{said}");
+    assert!(said.contains("as a person without `KCTL_SESSION`"), "{said}");
     let ada = place.agent("ada");
     place.set("KCTL_SESSION", Some(&ada.session));
     place.git(&["add", "-A"]);
@@ -199,4 +199,104 @@ fn a_session_in_the_environment_that_does_not_hold_is_said_by_status() {
     place.set("KCTL_SESSION", Some("nonsense"));
     let odd = place.kctl(&["status"]).ok().stderr.clone();
     assert!(odd.contains("`nonsense` is not a session id"), "{odd}");
+}
+
+#[test]
+fn a_check_whose_tool_is_missing_and_a_remote_that_is_missing_are_said_before_they_hurt() {
+    let place = Place::untouched();
+    place.write("go.mod", "module calc\n\ngo 1.22\n");
+    place.write("calc_test.go", "package calc\n");
+    place.commit("a Go module");
+    // A machine that has git and a shell, and no Go.
+    let bin = place.top().join("bin");
+    fs_err::create_dir(&bin).expect("made");
+    let path = std::env::var("PATH").expect("it is set");
+    for tool in ["git", "sh", "bash", "uname", "basename", "cat", "env"] {
+        let found = path.split(':').map(|dir| std::path::Path::new(dir).join(tool)).find(|file| file.exists());
+        std::os::unix::fs::symlink(found.unwrap_or_else(|| panic!("{tool} is there")), bin.join(tool)).expect("linked");
+    }
+    place.set("PATH", bin.to_str());
+    let answer = place.call("init", json!({ "dry_run": true })).expect("anybody may");
+    let told = answer["warnings"].to_string();
+    assert!(told.contains("tool_missing") && told.contains("needs `go`, which is not on PATH"), "{answer:#}");
+    place.kctl(&["init"]).ok();
+    let finding = |part: &str| {
+        let found = place.call("doctor", json!({})).expect("a read")["data"]["findings"].clone();
+        found.as_array().and_then(|all| all.iter().find(|one| one["part"] == part)).cloned().unwrap_or_default()
+    };
+    let tools = finding("tools");
+    assert_eq!(tools["health"], "warning");
+    assert!(text(&tools["what"]).contains("`go` for check `test`"), "{tools:#}");
+    assert_eq!(finding("remote"), json!(null), "there is one");
+    place.git(&["remote", "remove", "origin"]);
+    let remote = finding("remote");
+    assert_eq!(remote["health"], "warning", "{remote:#}");
+    assert!(text(&remote["remedy"]).contains("git remote add origin"), "{remote:#}");
+    place.set("PATH", Some(&path));
+    for tool in ["go", "gofmt"] {
+        std::os::unix::fs::symlink("/bin/true", bin.join(tool)).expect("linked");
+    }
+    place.set("PATH", bin.to_str());
+    assert_eq!(finding("tools")["health"], "ok", "{:#}", finding("tools"));
+}
+
+#[test]
+fn uninstalling_says_that_worktrees_stay() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    assert!(!place.data(&["uninstall", "--dry-run"])["notices"].to_string().contains("worktree"));
+    let task = ada.claimed(json!({ "title": "x" }));
+    ada.workspace(&task);
+    let notices = texts(&place.data(&["uninstall", "--dry-run"])["notices"]);
+    assert!(notices.iter().any(|notice| notice.starts_with("1 open worktrees stay")), "{notices:?}");
+}
+
+/// Every member of every operation's parameters, with its schema.
+fn parameters() -> Vec<(&'static str, String, Value)> {
+    let of = |info: &kctl::domain::op_info::OpInfo| {
+        let schema = (info.input_schema)();
+        let members = schema["properties"].as_object().cloned().unwrap_or_default();
+        members.into_iter().map(|(name, member)| (info.name, name, member)).collect::<Vec<_>>()
+    };
+    kctl::ops::registry::OPS.iter().flat_map(|entry| of(&entry.info)).collect()
+}
+
+#[test]
+fn every_parameter_says_what_it_is_for_and_what_holds_without_it() {
+    let about = |member: &Value| member["description"].as_str().unwrap_or_default().to_owned();
+    let silent: Vec<_> = parameters().into_iter().filter(|(.., member)| about(member).is_empty()).collect();
+    assert!(silent.is_empty(), "{silent:#?}");
+    let (page, most) = (kctl::ops::call::DEFAULT_PAGE, kctl::ports::ledger::MAX_PAGE - 1);
+    let limits = || parameters().into_iter().filter(|(_, name, _)| name == "limit");
+    assert!(limits().count() > 5);
+    for (op, _, member) in limits() {
+        assert!(about(&member).ends_with(&format!("from 1 to {most} (default: {page})")), "{op}: {member:#}");
+    }
+    for (op, name, member) in parameters().into_iter().filter(|(_, name, _)| matches!(name.as_str(), "ttl" | "lease")) {
+        assert!(about(&member).contains("(default: "), "{op}.{name}: {member:#}");
+    }
+    // What help says of a lifetime is what a session and a commitment get.
+    let place = Place::new();
+    let starts = place.call("session.acquire", json!({ "agent": "ada" })).expect("anybody may");
+    let commitment = place.data(&["commit", "open", "x", "--criteria", "check:test"]);
+    let help = |words: &[&str]| place.kctl(&[words, &["--help"]].concat()).ok().stdout.clone();
+    assert!(help(&["session", "acquire"]).contains("(default: 12h)"));
+    assert!(help(&["commit", "open"]).contains("(default: 30d)"));
+    let shown = place.kctl(&["session", "list"]).ok().stdout.clone();
+    assert!(shown.contains("in 12 h"), "{shown} {starts:#}");
+    let listed = place.kctl(&["commit", "list"]).ok().stdout.clone();
+    assert!(listed.contains("in 30 days"), "{listed} {commitment:#}");
+}
+
+#[test]
+fn nothing_that_users_read_refers_to_the_rules_of_the_project() {
+    let infos = || kctl::ops::registry::OPS.iter().map(|entry| &entry.info);
+    let schemas = infos().map(|info| format!("{}{}", (info.input_schema)(), (info.output_schema)()));
+    let words = infos().map(|info| format!("{} {} {:?}", info.about, info.help, info.examples));
+    let codes = kctl::domain::refusal::Code::ALL.iter().map(|code| code.about().to_owned());
+    let profile = include_str!("../../docs/PROFILE.md").to_owned();
+    for text in schemas.chain(words).chain(codes).chain([profile]) {
+        let refers = text.match_indices("(I").any(|(at, _)| text[at + 2..].starts_with(|c: char| c.is_ascii_digit()));
+        assert!(!refers && !text.contains('§'), "{text}");
+    }
 }
