@@ -86,6 +86,7 @@ impl Op for Status {
         let mut commitments = call.query::<Commitment>(&owed)?;
         call.cut(&mut commitments, MAX_ROWS, "commitments", |held| held.value.id.to_string());
         propose(call, &tasks)?;
+        unjudged(call)?;
         Ok(Out {
             session: call.caller.session.clone(),
             agent: call.caller.agent.clone(),
@@ -96,6 +97,15 @@ impl Op for Status {
             commitments: commitments.into_iter().map(|one| self::owed(one.value, now)).collect(),
         })
     }
+}
+
+/// Says so where the base has no profile yet: until then nothing can be published, and the first person wonders why.
+fn unjudged(call: &mut Call<'_>) -> Result<(), Refusal> {
+    if call.base()?.is_some_and(|base| base.profile.is_none()) {
+        let words = "the base has no .decapod/kctl.toml yet: a person commits and pushes it, without `KCTL_SESSION`";
+        call.warn("base_without_profile", words);
+    }
+    Ok(())
 }
 
 fn counts(call: &Call<'_>, kind: Kind) -> Result<Vec<Count>, Refusal> {
@@ -139,6 +149,8 @@ fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Resul
         call.propose("task.finish", "asks the gate", json!({ "task": id }));
     } else if !call.views()?.ready(None, 1).map_err(fault::of_ledger)?.is_empty() {
         call.propose("task.ready", "lists what can be claimed", json!({}));
+    } else if call.views()?.counts(Kind::Task).map_err(fault::of_ledger)?.is_empty() {
+        call.propose("task.create", "writes down the first task", json!({ "title": "what is to be done" }));
     }
     Ok(())
 }

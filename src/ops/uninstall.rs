@@ -59,8 +59,9 @@ impl Op for Uninstall {
         let mut plan = adoption::uninstall(&survey(call, input.purge)?)?;
         let workspaces = if call.ledger.is_some() { workspaces(call)? } else { 0 };
         if workspaces > 0 {
-            let words = "worktrees stay, with the work in them: see `kctl workspace list`, and `kctl workspace remove`";
-            plan.notice(format!("{workspaces} open {words}"));
+            let stay = if workspaces == 1 { "worktree stays" } else { "worktrees stay" };
+            let words = "with all work in it: see `kctl workspace list`, and `kctl workspace remove`";
+            plan.notice(format!("{workspaces} open {stay}, {words}"));
         }
         if input.purge && workspaces > 0 {
             return Err(Refusal::new(

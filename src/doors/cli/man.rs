@@ -7,7 +7,7 @@ use super::tree::{MAX_HELP_COLUMNS, full};
 use crate::domain::op_info::OpInfo;
 use crate::ops::custody::{SESSION_VAR, TOKEN_VAR};
 
-/// When this version was made. It stands in the changelog, and does not change with the day of a build.
+/// When these pages last changed in substance: not the day of a build, which would make each build another.
 const DATE: &str = "2026-11-30";
 
 /// The page of `kctl` itself.

@@ -12,7 +12,7 @@ use super::text::{neutral, neutral_json};
 use crate::adapters::world::SystemEnv;
 use crate::domain::answer::Answer;
 use crate::domain::op_info::OpInfo;
-use crate::domain::refusal::{Next, Refusal};
+use crate::domain::refusal::{Code, Next, Refusal};
 use crate::domain::stamp::Stamp;
 use crate::doors::rpc;
 use crate::ports::world::Env as _;
@@ -139,7 +139,10 @@ pub fn refusal(refusal: &Refusal, ops: &[OpInfo], look: &Look) -> String {
     let head = look.paint(ERROR, &format!("error[{}]:", refusal.code().name()));
     let mut out = String::new();
     said(&head, refusal.message(), &mut out);
-    Layout { hints: Hints::default(), look }.object(refusal.details(), "", 2, &mut out);
+    // The sentence of a usage fault says all that its details do.
+    if refusal.code() != Code::USAGE || look.verbose > 0 {
+        Layout { hints: Hints::default(), look }.object(refusal.details(), "", 2, &mut out);
+    }
     nexts(refusal.proposals(), ops, look, &mut out);
     out
 }

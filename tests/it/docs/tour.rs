@@ -16,6 +16,9 @@ const NOW_MS: &str = "1796048907410";
 /// As wide as the README's own lines are.
 const COLUMNS: &str = "125";
 
+/// A line that is indented so much further than the one before it goes on with it.
+const WRAPPED: usize = 12;
+
 /// The ids that the README's tour has, in the order in which they come up.
 const TOUR: [&str; 8] = [
     "o-cvxpkmrd0gmg",
@@ -155,13 +158,21 @@ fn label(line: &str) -> &str {
 fn cut_alike(shown: &[String], said: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut next = 0;
-    for line in shown.iter().filter(|line| line.as_str() != "…") {
+    let is_own = |line: &&String| line.as_str() != "…" && line.len() - line.trim_start().len() < WRAPPED;
+    for line in shown.iter().filter(is_own) {
         let Some(found) = (next..said.len()).find(|&at| label(said[at]) == label(line)) else { continue };
         if found > next {
             out.push("…".to_owned());
         }
         out.push(said[found].to_owned());
         next = found + 1;
+        // The rest of a wrapped row goes with it.
+        let indented = |line: &str| line.len() - line.trim_start().len();
+        let most = indented(said[found]) + WRAPPED;
+        let rest: Vec<String> =
+            said[next..].iter().take_while(|line| indented(line) >= most).map(|&line| line.to_owned()).collect();
+        next += rest.len();
+        out.extend(rest);
     }
     if !shown.is_empty() && next < said.len() {
         out.push("…".to_owned());
