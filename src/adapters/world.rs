@@ -47,6 +47,16 @@ impl Env for SystemEnv {
     fn var(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
+
+    fn has_program(&self, program: &str) -> bool {
+        let is_program =
+            |path: PathBuf| rustix::fs::access(&path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
+        if program.contains('/') {
+            return is_program(PathBuf::from(program));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|dir| is_program(dir.join(program)))
+    }
 }
 
 /// Tokens as files of mode 0600 in the platform's state directory.

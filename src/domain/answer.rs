@@ -17,7 +17,7 @@ pub struct Answer {
     /// Operations that are legal now, most useful first, ready to send.
     pub next: Vec<Next>,
     pub warnings: Vec<Warning>,
-    /// What was cut from `data` and how to get the rest (I15).
+    /// What was cut from `data` and how to get the rest.
     pub truncated: Vec<Truncation>,
 }
 
@@ -28,7 +28,7 @@ impl Answer {
     }
 }
 
-/// What the call recorded. An event named here is on disk (I1).
+/// What the call recorded. An event named here is on disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     pub events: Vec<EventId>,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::id::{AgentName, SessionId};
 
-/// How a caller is known. It comes from the door, never from text (I8); a later grade outranks an earlier one.
+/// How a caller is known. It comes from the door, never from text; a later grade outranks an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {

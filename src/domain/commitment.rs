@@ -34,7 +34,7 @@ pub enum CommitmentEvent {
     },
 }
 
-/// How a commitment ends. Only `fulfilled` has to be earned; every other verdict is always recordable (I5).
+/// How a commitment ends. Only `fulfilled` has to be earned; every other verdict is always recordable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Closing {

@@ -68,7 +68,7 @@ pub struct Mandate {
     globs: GlobSet,
 }
 
-/// A document that cannot be taken as it stands, and why (I14: it is named, never dropped in silence).
+/// A document that cannot be taken as it stands, and why (it is named, never dropped in silence).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     pub document: String,

@@ -77,7 +77,7 @@ pub struct Constraint {
     pub enforced_by: Option<String>,
 }
 
-/// One thing that must hold; satisfied only by evidence, never by a claim (I3).
+/// One thing that must hold; satisfied only by evidence, never by a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Criterion {
     pub id: CriterionId,
@@ -139,7 +139,7 @@ impl fmt::Display for CriterionId {
     }
 }
 
-/// How far something is established. Derived from the record, never supplied by a caller (I5).
+/// How far something is established. Derived from the record, never supplied by a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {

@@ -56,7 +56,7 @@ pub enum Custody {
     Claim,
     /// The claimed task's workspace.
     Workspace,
-    /// To be a person, at a terminal or by signature (I8).
+    /// To be a person, at a terminal or by signature.
     Person,
 }
 

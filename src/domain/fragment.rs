@@ -14,7 +14,7 @@ pub struct Lines {
     pub last: u32,
 }
 
-/// How far the words of a fragment may be followed (spec/context §1).
+/// How far the words of a fragment may be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {

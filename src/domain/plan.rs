@@ -56,7 +56,7 @@ pub enum Mode {
     Exactly(u32),
 }
 
-/// One change. Each names what it expects to find; where it finds something else, nothing is touched (I11).
+/// One change. Each names what it expects to find; where it finds something else, nothing is touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Makes the file hold `bytes`. `replaces` is what it holds now; none: it does not exist.

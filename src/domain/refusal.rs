@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// What kind of fault it is (spec/verification §6). Each has one exit status for the command line.
+/// What kind of fault it is. Each has one exit status for the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -99,7 +99,7 @@ codes! {
     CYCLE = 1104, Validation, recoverable true, retry false, "The dependency would make a cycle";
     IDEMPOTENCY_MISMATCH = 1105, Validation, recoverable true, retry false, "This idempotency key was used with other parameters";
     VACUOUS_CRITERION = 1106, Validation, recoverable true, retry false, "A criterion that cannot fail proves nothing";
-    PROFILE_INVALID = 1107, Validation, recoverable true, retry false, "The profile cannot be read; the key is named (I14)";
+    PROFILE_INVALID = 1107, Validation, recoverable true, retry false, "The profile cannot be read; the key is named";
     CHECK_UNKNOWN = 1108, Validation, recoverable true, retry false, "The profile declares no check of this name";
     // boundary: outside what kctl may touch, or a kind of repository it cannot serve.
     NO_REPOSITORY = 1201, Boundary, recoverable true, retry false, "The directory is not inside a git repository";
@@ -108,7 +108,7 @@ codes! {
     REPOSITORY_UNSUPPORTED = 1204, Boundary, recoverable false, retry false, "The repository uses a format that kctl cannot read yet; it is named";
     OUT_OF_TREE = 1205, Boundary, recoverable true, retry false, "A path leaves the tree it must stay in";
     // permission
-    PERSON_REQUIRED = 1301, Permission, recoverable true, retry false, "Only a person, at a terminal or by signature, may do this (I8)";
+    PERSON_REQUIRED = 1301, Permission, recoverable true, retry false, "Only a person, at a terminal or by signature, may do this";
     DENIED = 1302, Permission, recoverable true, retry false, "The operating system denies it; the path is named";
     // custody
     SESSION_REQUIRED = 1401, Custody, recoverable true, retry false, "The operation needs a session and the call names none";
@@ -122,7 +122,7 @@ codes! {
     // execution
     WORKSPACE_FAILED = 1501, Execution, recoverable true, retry true, "The worktree could not be made, repaired or removed; git's words are given";
     WORKSPACE_BUSY = 1502, Execution, recoverable true, retry true, "Something else holds a lock in the worktree; its age and owner are named";
-    WOULD_LOSE_WORK = 1503, Execution, recoverable true, retry false, "Removing it would lose uncommitted or unpublished work; what, is listed (I11)";
+    WOULD_LOSE_WORK = 1503, Execution, recoverable true, retry false, "Removing it would lose uncommitted or unpublished work; what, is listed";
     GIT_FAILED = 1504, Execution, recoverable true, retry true, "A git command failed; its words are given";
     COMMAND_NOT_RUN = 1505, Execution, recoverable true, retry false, "A command could not be started";
     // verification

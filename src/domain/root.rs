@@ -27,7 +27,7 @@ pub enum RootEvent {
 }
 
 /// The branch that work is accepted onto, as it was when kctl was put into the repository. It is kept, because whoever
-/// could name another one later would choose the judge (I7).
+/// could name another one later would choose the judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaseName {
     /// None in a repository without a remote.

@@ -69,7 +69,7 @@ pub struct Candidate {
     pub clean: bool,
 }
 
-/// How far evidence can be trusted (spec/custody-publish §5). kctl records L1 by itself.
+/// How far evidence can be trusted. kctl records L1 by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Level {
     /// Somebody claims it.

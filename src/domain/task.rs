@@ -57,7 +57,7 @@ pub enum TaskEvent {
     Blocked { reason: String, question: Option<String> },
     #[serde(rename = "task.unblocked")]
     Unblocked { note: String },
-    /// The agent says that the implementation is done. A claim, not evidence (I3).
+    /// The agent says that the implementation is done. A claim, not evidence.
     #[serde(rename = "task.completion_claimed")]
     CompletionClaimed { fence: u64, summary: String },
     #[serde(rename = "task.finalization_rejected")]

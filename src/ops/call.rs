@@ -27,6 +27,9 @@ use super::fault;
 use super::redact;
 use super::world::World;
 
+/// How many ids a prefix that fits several of them is answered with.
+const MAX_CANDIDATES: u32 = 10;
+
 /// How often a step is decided anew when its stream moved meanwhile.
 const MAX_TRIES: u32 = 5;
 
@@ -111,15 +114,13 @@ impl<'w> Call<'w> {
         Ok((self.world.artifacts)(&self.repository()?.place().common_dir))
     }
 
-    /// Where a page begins: after the row whose id is `id`.
+    /// Where a page begins: after the one row whose id is `prefix` or starts with it.
     ///
     /// # Errors
     /// `NOT_FOUND`.
-    pub fn cursor(&self, kind: Kind, id: &str) -> Result<Cursor, Refusal> {
-        match self.views()?.load(kind, id).map_err(fault::of_ledger)? {
-            Some(row) => Ok(Cursor { rank: row.rank, id: row.id }),
-            None => Err(Refusal::new(Code::NOT_FOUND, format!("`after` names nothing: `{id}`")).with("field", "after")),
-        }
+    pub fn cursor(&self, kind: Kind, prefix: &str) -> Result<Cursor, Refusal> {
+        let row = self.row(kind, prefix, "row").map_err(|none| none.with("field", "after"))?;
+        Ok(Cursor { rank: row.rank, id: row.id })
     }
 
     /// The claim that the waist verified for this call.
@@ -175,25 +176,46 @@ impl<'w> Call<'w> {
         self.find::<Run>(reference.as_str(), EvidenceId::NOUN, "evidence.list")
     }
 
+    /// The whole name of the stream `KIND:PREFIX`. One that nothing is known of is left as it is: it has no events.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` for a prefix of several.
+    pub fn stream(&self, text: &str) -> Result<String, Refusal> {
+        let parts = text.split_once(':').filter(|(_, prefix)| !prefix.is_empty());
+        let kind = parts.and_then(|(kind, _)| Kind::ALL.into_iter().find(|known| known.name() == kind));
+        let (Some((_, prefix)), Some(kind)) = (parts, kind) else { return Ok(text.to_owned()) };
+        match self.row(kind, prefix, kind.name()) {
+            Ok(row) => Ok(Stream::new(kind, row.id).to_string()),
+            Err(none) if none.code() == Code::NOT_FOUND && !none.details().contains_key("candidates") => {
+                Ok(text.to_owned())
+            }
+            Err(other) => Err(other.with("field", "stream")),
+        }
+    }
+
     /// The one state of `T`'s kind whose id is `prefix` or starts with it.
     pub(super) fn find<T: Entity>(&self, prefix: &str, noun: &str, list: &str) -> Result<Held<T>, Refusal> {
+        let proposed = |none: Refusal| {
+            let none = none.with("field", noun);
+            let unknown = none.code() == Code::NOT_FOUND && !none.details().contains_key("candidates");
+            if unknown { none.next(list, format!("lists every {noun}"), json!({})) } else { none }
+        };
+        held(&self.row(T::KIND, prefix, noun).map_err(proposed)?)
+    }
+
+    /// The one row of `kind` whose id is `prefix` or starts with it.
+    fn row(&self, kind: Kind, prefix: &str, noun: &str) -> Result<Row, Refusal> {
         let views = self.views()?;
-        if let Some(row) = views.load(T::KIND, prefix).map_err(fault::of_ledger)? {
-            return held(&row);
+        let load = |id: &str| views.load(kind, id).map_err(fault::of_ledger);
+        if let Some(row) = load(prefix)? {
+            return Ok(row);
         }
-        let ids = views.with_prefix(T::KIND, prefix, 3).map_err(fault::of_ledger)?;
+        let none = || Refusal::new(Code::NOT_FOUND, format!("no {noun} is `{prefix}`"));
+        let ids = views.with_prefix(kind, prefix, MAX_CANDIDATES).map_err(fault::of_ledger)?;
         match ids.as_slice() {
-            [id] => match views.load(T::KIND, id).map_err(fault::of_ledger)? {
-                Some(row) => held(&row),
-                None => Err(Refusal::new(Code::NOT_FOUND, format!("no {noun} is `{prefix}`"))),
-            },
-            [] => Err(Refusal::new(Code::NOT_FOUND, format!("no {noun} is `{prefix}`")).with("field", noun).next(
-                list,
-                format!("lists every {noun}"),
-                json!({}),
-            )),
+            [] => Err(none()),
+            [id] => load(id)?.ok_or_else(none),
             several => Err(Refusal::new(Code::NOT_FOUND, format!("more than one {noun} starts with `{prefix}`"))
-                .with("field", noun)
                 .with("candidates", several)),
         }
     }
@@ -281,6 +303,19 @@ impl<'w> Call<'w> {
 
     pub fn warn(&mut self, code: &str, message: impl Into<String>) {
         self.warnings.push(Warning::new(code, message));
+    }
+
+    /// Says beside an empty list that it leaves out all there is of `kind`, and proposes to list that too.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn left_out(&mut self, kind: Kind, list: &str, left: &str) -> Result<(), Refusal> {
+        let counts = self.views()?.counts(kind).map_err(fault::of_ledger)?;
+        match counts.iter().map(|(_, count)| count).sum() {
+            0 => {}
+            all => self.propose(list, format!("none is open; {all} {left}"), json!({ "all": true })),
+        }
+        Ok(())
     }
 
     /// Cuts `rows`, read with one more than `limit`, and says so.

@@ -65,6 +65,10 @@ pub struct Described {
     custody: Custody,
     /// The words that call it on the command line.
     command: String,
+    /// The parameters, for people.
+    parameters: Vec<Parameter>,
+    /// What they cannot say in a line.
+    help: &'static str,
     /// JSON Schema of the parameters.
     input: Value,
     /// JSON Schema of the answer's `data`.
@@ -72,6 +76,51 @@ pub struct Described {
     /// Members that the parameters of every operation may carry as well.
     envelope: [&'static str; 4],
     examples: Vec<Example>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Parameter {
+    name: String,
+    required: bool,
+    kind: String,
+    about: String,
+}
+
+/// The members that `schema` asks for.
+fn parameters(schema: &Value) -> Vec<Parameter> {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let members = schema["properties"].as_object().into_iter().flatten();
+    let parameter = |(name, member): (&String, &Value)| Parameter {
+        name: name.clone(),
+        required: required.contains(&name.as_str()),
+        kind: kind(member),
+        about: member["description"].as_str().unwrap_or_default().to_owned(),
+    };
+    members.map(parameter).collect()
+}
+
+/// A schema's type in a few words.
+pub fn kind(schema: &Value) -> String {
+    if let Some(all) = schema["enum"].as_array() {
+        let names = all.iter().filter_map(Value::as_str).map(|name| format!("`{name}`"));
+        return names.collect::<Vec<_>>().join(" ");
+    }
+    if let Some(branches) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
+        let mut kinds: Vec<String> = branches.iter().map(kind).filter(|kind| kind != "null").collect();
+        kinds.dedup();
+        return kinds.join(" or ");
+    }
+    if let Some(only) = schema["const"].as_str() {
+        return format!("`{only}`");
+    }
+    match &schema["type"] {
+        Value::String(name) if name == "array" => format!("list of {}", kind(&schema["items"])),
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect::<Vec<_>>().join(" or ")
+        }
+        _ => "any".to_owned(),
+    }
 }
 
 pub struct DescribeOp;
@@ -83,8 +132,8 @@ impl Op for DescribeOp {
     const CUSTODY: Custody = Custody::None;
     const NEEDS: Needs = Needs::Nothing;
     const POSITIONAL: &'static [&'static str] = &["name"];
-    const HIDDEN: &'static [&'static str] =
-        &["output", "envelope", "input.$schema", "input.title", "input.type", "input.additionalProperties"];
+    const HIDDEN: &'static [&'static str] = &["input", "output", "envelope"];
+    const TEXTS: &'static [&'static str] = &["help"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
         &[("kctl ops describe task.claim --json", "with the JSON Schemas")];
     type In = In;
@@ -104,6 +153,8 @@ impl Op for DescribeOp {
             effect: info.effect,
             custody: info.custody,
             command: info.command(),
+            parameters: parameters(&(info.input_schema)()),
+            help: info.help,
             input: (info.input_schema)(),
             output: (info.output_schema)(),
             envelope: RESERVED,

@@ -60,7 +60,7 @@ pub struct In {
     /// Tags of mandates to serve
     #[serde(default)]
     tags: Vec<String>,
-    /// The most that the capsule may take, in tokens
+    /// The most that the capsule may take, in tokens (default: 8000)
     #[serde(default)]
     budget_tokens: Option<u32>,
     /// Digests of fragments that the host still holds: it gets a pointer instead of the text
@@ -85,8 +85,9 @@ impl Op for Resolve {
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
     const POSITIONAL: &'static [&'static str] = &["task"];
-    const HIDDEN: &'static [&'static str] = &["capsule.hash", "capsule.fragments.digest", "coverage"];
-    const TEXTS: &'static [&'static str] = &["capsule.fragments.text"];
+    const HIDDEN: &'static [&'static str] =
+        &["capsule.hash", "capsule.mandates.digest", "capsule.fragments.digest", "coverage"];
+    const TEXTS: &'static [&'static str] = &["capsule.mandates.text", "capsule.fragments.text"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
         ("kctl context resolve t-7k2 --budget-tokens 12000", "the task, its contract, mandates, specs and passages"),
         ("kctl context resolve --query 'where are numbers parsed' --paths src/lex.rs", "without a task"),

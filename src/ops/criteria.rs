@@ -10,6 +10,18 @@ use serde_json::{Map, Value};
 use crate::domain::contract::{Constraint, Criterion, CriterionId, Proof};
 use crate::domain::refusal::{Code, Refusal};
 
+/// How criteria are written, with one example of each kind, for people.
+pub const HELP: &str = "\
+Criteria are written `[ID=]KIND:ARGUMENT`; without ID= they are numbered AC-1, AC-2, …
+  check:test                     the declared check `test` passes
+  file_exists:README.md          the file is there
+  file_absent:TODO.md            the file is not there
+  file_contains:README.md:Usage  the file holds this text
+  search_none:FIXME              no file holds a line that matches this pattern
+  diff_scope:src/**,tests/**     nothing outside of these globs was changed
+  attested:'Is it readable?'     a person says yes: `kctl criterion attest`
+or as an object, such as {\"kind\":\"check\",\"check\":\"test\",\"required\":false}";
+
 /// A criterion as a caller writes it. Without an id it is numbered; without a statement it says what it checks.
 #[derive(Clone, Debug)]
 pub struct CriterionInput {
@@ -263,6 +275,20 @@ mod tests {
         let long = read(serde_json::json!({ "id": "tests", "kind": "check", "check": "tests" }));
         assert_eq!(short, long);
         assert_eq!(short.map(|criterion| criterion.statement), Ok("check `tests` passes".to_owned()));
+    }
+
+    #[test]
+    fn the_help_has_an_example_of_every_kind_and_each_of_them_reads() {
+        let examples = HELP.lines().filter_map(|line| line.strip_prefix("  "));
+        let criteria: Vec<Criterion> = examples
+            .map(|line| line.split("  ").next().unwrap_or_default().trim().replace('\'', ""))
+            .map(|example| read(example.clone().into()).unwrap_or_else(|why| panic!("{example}: {why}")))
+            .collect();
+        let kinds: Vec<&str> = criteria.iter().map(|criterion| criterion.proof.kind()).collect();
+        let all = ["check", "file_exists", "file_absent", "file_contains", "search_none", "diff_scope", "attested"];
+        assert_eq!(kinds, all);
+        let object = HELP.split("such as ").nth(1).expect("it shows an object");
+        assert!(read(serde_json::from_str(object).expect("JSON")).is_ok_and(|criterion| !criterion.required));
     }
 
     #[test]

@@ -3,14 +3,14 @@
 
 use crate::domain::caller::{Caller, Grade};
 use crate::domain::effect::Custody;
-use crate::domain::id::{SessionId, TaskId, TaskRef};
+use crate::domain::id::{SessionId, SessionRef, TaskId, TaskRef};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::session::Session;
 use crate::domain::task::{Task, TaskStatus};
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ports::world::token_digest;
 
-use super::call::{Call, Held};
+use super::call::Call;
 use super::fault;
 use super::waist::{Envelope, Presented};
 
@@ -19,6 +19,9 @@ use serde_json::json;
 /// Where a session's id and token may stand in the environment, for calls that do not carry them.
 pub const SESSION_VAR: &str = "KCTL_SESSION";
 pub const TOKEN_VAR: &str = "KCTL_TOKEN";
+
+/// The warning that a session was named and does not hold, where none is needed.
+pub const SESSION_INVALID: &str = "session_invalid";
 
 /// Verifies what the call presents.
 ///
@@ -34,6 +37,7 @@ pub fn identify(
     let unknown = Caller { grade: presented.grade, host: presented.host.clone(), ..Caller::unknown(presented.door) };
     let env = |name| call.world.env.var(name).filter(|value| !value.is_empty());
     let token = envelope.token.clone().or_else(|| if envelope.session.is_none() { env(TOKEN_VAR) } else { None });
+    let presented_in_words = envelope.session.is_some() || envelope.token.is_some();
     let named = envelope.session.clone().or_else(|| token_session(token.as_deref())).or_else(|| env(SESSION_VAR));
     let Some(named) = named else {
         return match token {
@@ -54,7 +58,8 @@ pub fn identify(
             door: unknown.door,
         }),
         Err(refusal) if custody == Custody::None && refusal.code() == Code::SESSION_INVALID => {
-            call.warn("session_invalid", refusal.message().to_owned());
+            let from = if presented_in_words { "" } else { " (named in the environment)" };
+            call.warn(SESSION_INVALID, format!("{}{from}; this call is made without a session", refusal.message()));
             Ok(unknown)
         }
         Err(refusal) => Err(refusal),
@@ -68,11 +73,8 @@ fn token_session(token: Option<&str>) -> Option<String> {
 
 fn verify(call: &mut Call<'_>, named: &str, token: Option<String>, unknown: &Caller) -> Result<Session, Refusal> {
     let invalid = |why: &str| fault::session_invalid(why, unknown);
-    let id: SessionId = named.parse().map_err(|_| invalid("the session's id is not a whole one"))?;
-    let Some(Held { value: session, .. }) = call.load::<Session>(&id)? else {
-        return Err(invalid("no session has this id"));
-    };
-    let token = token.or_else(|| call.world.secrets.find(&id));
+    let session = named_session(call, named, unknown)?;
+    let token = token.or_else(|| call.world.secrets.find(&session.id));
     let Some(token) = token else {
         return Err(invalid("its token is neither in the call nor in the state directory"));
     };
@@ -88,6 +90,21 @@ fn verify(call: &mut Call<'_>, named: &str, token: Option<String>, unknown: &Cal
         return Err(invalid(&format!("it expired at {}", session.until)));
     }
     Ok(session)
+}
+
+/// The session whose id is `named`, or the only one whose id begins so.
+fn named_session(call: &Call<'_>, named: &str, unknown: &Caller) -> Result<Session, Refusal> {
+    let invalid = |why: &str| fault::session_invalid(why, unknown);
+    let reference = SessionRef::try_from(named.to_owned()).map_err(|why| invalid(&why.to_string()))?;
+    match call.find::<Session>(reference.as_str(), SessionId::NOUN, "session.list") {
+        Ok(held) => Ok(held.value),
+        Err(none) if none.code() == Code::NOT_FOUND => {
+            let candidates = none.details().get("candidates").cloned();
+            let refusal = invalid(none.message());
+            Err(if let Some(candidates) = candidates { refusal.with("candidates", candidates) } else { refusal })
+        }
+        Err(other) => Err(other),
+    }
 }
 
 /// Refuses unless the caller holds what `custody` asks for.

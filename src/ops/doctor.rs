@@ -7,8 +7,10 @@ use crate::domain::effect::{Custody, Effect};
 use crate::domain::refusal::Refusal;
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
+use crate::ops::fault;
 use crate::ops::hooks;
 use crate::ops::op::{Needs, Op};
+use crate::ops::tools;
 use crate::ports::ledger::LedgerFault;
 use crate::rules::adoption::hooks::{GateStatus, status as hook_status};
 
@@ -59,7 +61,9 @@ impl Op for Doctor {
         let mut findings = vec![git(call), repository(call)?];
         findings.extend(ledger(call)?);
         findings.push(profile(call));
+        findings.extend(tools(call));
         findings.push(base(call));
+        findings.extend(remote(call));
         findings.push(gate(call));
         findings.push(clock(call)?);
         findings.push(secrets(call));
@@ -142,11 +146,6 @@ fn base(call: &Call<'_>) -> Finding {
             format!("{} at {} has no profile", base.reference, base.commit.short()),
             "commit .decapod/kctl.toml and push it to the base: until then nothing can be published",
         ),
-        Ok(Some(base)) if base.remote.is_none() => warning(
-            "base",
-            format!("{} at {}; there is no remote", base.reference, base.commit.short()),
-            "git remote add origin URL: until then nothing can be published",
-        ),
         Ok(Some(base)) if matches!(call.recorded_base(), Ok(None)) => warning(
             "base",
             format!("{} at {} is taken from the remote's HEAD and not recorded", base.reference, base.commit.short()),
@@ -160,6 +159,31 @@ fn base(call: &Call<'_>) -> Finding {
         Ok(Some(base)) => ok("base", format!("{} at {}", base.reference, base.commit.short())),
         Ok(None) => warning("base", "this clone knows no base", "commit something, or fetch the remote"),
         Err(why) => problem("base", why.message().to_owned(), "mend the profile on the base"),
+    }
+}
+
+/// Says so of every program that a check needs and that is not there.
+fn tools(call: &Call<'_>) -> Option<Finding> {
+    let profile = call.work_tree_profile(None).ok().flatten()?;
+    let missing = tools::missing(call, &profile);
+    let named: Vec<String> = missing.iter().map(|(check, tool)| format!("`{tool}` for check `{check}`")).collect();
+    if named.is_empty() {
+        return (!profile.checks.is_empty()).then(|| ok("tools", "what the checks start is on PATH"));
+    }
+    let what = format!("not on PATH: {}", named.join(", "));
+    Some(warning("tools", what, "install it, or change the check in .decapod/kctl.toml"))
+}
+
+/// Warns where there is nowhere to publish to.
+fn remote(call: &Call<'_>) -> Option<Finding> {
+    match call.repository().and_then(|git| git.remotes().map_err(fault::of_git)) {
+        Ok(remotes) if remotes.is_empty() => Some(warning(
+            "remote",
+            "there is no remote",
+            "git remote add origin URL, then kctl init: until then nothing can be published",
+        )),
+        Ok(_) => None,
+        Err(why) => Some(problem("remote", why.message().to_owned(), "mend git's configuration")),
     }
 }
 

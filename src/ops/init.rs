@@ -16,6 +16,7 @@ use crate::ops::fault;
 use crate::ops::hooks;
 use crate::ops::op::{Needs, Op, Span};
 use crate::ops::seen;
+use crate::ops::tools;
 use crate::ports::files::{Files, carry_out};
 use crate::ports::ledger::Access;
 use crate::rules::adoption::agents_block::AGENTS_PATH;
@@ -79,12 +80,17 @@ impl Op for Init {
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         let wanted = Wanted { agents: !input.no_agents, hooks: !input.no_hooks, replace_edits: input.replace_edits };
         let adopted = adoption::init(&survey(call)?, wanted)?;
+        for (name, program) in absent_tools(call, &adopted) {
+            let words =
+                format!("check `{name}` needs `{program}`, which is not on PATH: install it, or change the check");
+            call.warn("tool_missing", words);
+        }
         let unrecorded = !is_recorded(call)?;
         let changed = !call.dry_run && (!adopted.plan.is_empty() || unrecorded);
         if changed {
             carry_out_plan(call, &adopted)?;
             if adopted.written_profile.is_some() {
-                let words = "commit .decapod/kctl.toml and push it to the base: only from there does it judge";
+                let words = "commit .decapod/kctl.toml and push it to the base, as a person without `KCTL_SESSION`: there it judges";
                 call.warn("profile_not_on_base", words);
             }
             call.propose("doctor", "checks that everything is in place", json!({}));
@@ -92,6 +98,15 @@ impl Op for Init {
         }
         Ok(Out { changed, steps: adopted.plan.shown(), checks: proposed(&adopted), notices: adopted.plan.notices })
     }
+}
+
+/// The proposed checks whose program is not there.
+fn absent_tools(call: &Call<'_>, adopted: &Adopted) -> Vec<(String, String)> {
+    let checks = adopted.proposals.iter().flat_map(|proposals| &proposals.checks);
+    let absent = |check: &adoption::checks::Proposal| {
+        tools::absent(call, &check.definition.run).map(|program| (check.name.to_string(), program.to_owned()))
+    };
+    checks.filter_map(absent).collect()
 }
 
 fn proposed(adopted: &Adopted) -> Vec<ProposedCheck> {

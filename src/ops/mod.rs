@@ -23,6 +23,7 @@ pub mod seen;
 pub mod session;
 pub mod status;
 pub mod task;
+pub mod tools;
 pub mod uninstall;
 pub mod validate;
 pub mod verification;

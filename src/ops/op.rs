@@ -45,6 +45,8 @@ pub trait Op {
     /// Parameters that the command line takes by position.
     const POSITIONAL: &'static [&'static str] = &[];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[];
+    /// What flags cannot say in a line: `OpInfo::help`.
+    const HELP: &'static str = "";
     /// Columns of the table that people see.
     const COLUMNS: &'static [&'static str] = &[];
     /// Members that people see only on asking for more: `OpInfo::hidden`.
@@ -101,6 +103,7 @@ pub const fn entry<T: Op + 'static>() -> Entry {
             output_schema: schema_of::<T::Out>,
             positional: T::POSITIONAL,
             examples: T::EXAMPLES,
+            help: T::HELP,
             columns: T::COLUMNS,
             hidden: T::HIDDEN,
             texts: T::TEXTS,

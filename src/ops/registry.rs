@@ -74,17 +74,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     OPS.iter().find(|entry| entry.info.name == name)
 }
 
-/// The longest name that is compared with those there are, in bytes.
-const MAX_SLIP_BYTES: usize = 100;
-
-/// Up to three names that are spelled much like `name`.
+/// Names that are spelled much like `name`, the nearest first.
 pub fn near(name: &str) -> Vec<&'static str> {
-    // Nothing so long is a slip of the keyboard, and telling how far off it is would take its time.
-    if name.len() > MAX_SLIP_BYTES {
-        return Vec::new();
-    }
-    let mut scored: Vec<(usize, &'static str)> =
-        OPS.iter().map(|entry| (strsim::levenshtein(name, entry.info.name), entry.info.name)).collect();
-    scored.sort_unstable();
-    scored.into_iter().filter(|(distance, _)| *distance <= 4).take(3).map(|(_, name)| name).collect()
+    crate::rules::near::near(name, OPS.iter().map(|entry| entry.info.name))
 }

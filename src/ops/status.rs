@@ -13,6 +13,7 @@ use crate::domain::stamp::Stamp;
 use crate::domain::task::{Task, TaskStatus};
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
+use crate::ops::custody::SESSION_INVALID;
 use crate::ops::fault;
 use crate::ops::op::Op;
 use crate::ops::task::view::propose_context;
@@ -44,8 +45,9 @@ pub struct Held {
 pub struct Owed {
     commitment: CommitmentId,
     objective: String,
-    phase: Phase,
-    met: String,
+    /// How many criteria it has; `commit.show` judges where each of them stands.
+    criteria: usize,
+    until: Stamp,
     overdue: bool,
 }
 
@@ -84,6 +86,7 @@ impl Op for Status {
         let mut commitments = call.query::<Commitment>(&owed)?;
         call.cut(&mut commitments, MAX_ROWS, "commitments", |held| held.value.id.to_string());
         propose(call, &tasks)?;
+        unjudged(call)?;
         Ok(Out {
             session: call.caller.session.clone(),
             agent: call.caller.agent.clone(),
@@ -94,6 +97,15 @@ impl Op for Status {
             commitments: commitments.into_iter().map(|one| self::owed(one.value, now)).collect(),
         })
     }
+}
+
+/// Says so where the base has no profile yet: until then nothing can be published, and the first person wonders why.
+fn unjudged(call: &mut Call<'_>) -> Result<(), Refusal> {
+    if call.base()?.is_some_and(|base| base.profile.is_none()) {
+        let words = "the base has no .decapod/kctl.toml yet: a person commits and pushes it, without `KCTL_SESSION`";
+        call.warn("base_without_profile", words);
+    }
+    Ok(())
 }
 
 fn counts(call: &Call<'_>, kind: Kind) -> Result<Vec<Count>, Refusal> {
@@ -115,15 +127,18 @@ fn held(task: Task, now: Stamp) -> Held {
 
 fn owed(commitment: Commitment, now: Stamp) -> Owed {
     Owed {
-        met: format!("{}/{}", commitment.met.len(), commitment.contract.criteria.len()),
+        criteria: commitment.contract.criteria.len(),
+        until: commitment.until,
         overdue: commitment.until <= now,
         objective: commitment.objective.lines().next().unwrap_or_default().to_owned(),
         commitment: commitment.id,
-        phase: commitment.phase,
     }
 }
 
 fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Result<(), Refusal> {
+    if call.warnings.iter().any(|warning| warning.code == SESSION_INVALID) {
+        call.propose("session.acquire", "gives a session that holds", json!({ "agent": "agent" }));
+    }
     let mine = tasks.iter().find(|task| {
         let claim = task.value.claim.as_ref();
         claim.is_some_and(|claim| claim.session.is_some() && claim.session == call.caller.session)
@@ -134,6 +149,8 @@ fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Resul
         call.propose("task.finish", "asks the gate", json!({ "task": id }));
     } else if !call.views()?.ready(None, 1).map_err(fault::of_ledger)?.is_empty() {
         call.propose("task.ready", "lists what can be claimed", json!({}));
+    } else if call.views()?.counts(Kind::Task).map_err(fault::of_ledger)?.is_empty() {
+        call.propose("task.create", "writes down the first task", json!({ "title": "what is to be done" }));
     }
     Ok(())
 }

@@ -56,8 +56,14 @@ impl Op for Uninstall {
         if input.purge && !call.caller.is_person() {
             return Err(custody::person_required(&call.caller).with("field", "purge"));
         }
-        let plan = adoption::uninstall(&survey(call, input.purge)?)?;
-        if input.purge && call.ledger.is_some() && has_work(call)? {
+        let mut plan = adoption::uninstall(&survey(call, input.purge)?)?;
+        let workspaces = if call.ledger.is_some() { workspaces(call)? } else { 0 };
+        if workspaces > 0 {
+            let stay = if workspaces == 1 { "worktree stays" } else { "worktrees stay" };
+            let words = "with all work in it: see `kctl workspace list`, and `kctl workspace remove`";
+            plan.notice(format!("{workspaces} open {stay}, {words}"));
+        }
+        if input.purge && workspaces > 0 {
             return Err(Refusal::new(
                 Code::WOULD_LOSE_WORK,
                 "there are workspaces: remove them before the ledger goes",
@@ -99,9 +105,10 @@ fn survey(call: &Call<'_>, purge: bool) -> Result<UninstallFacts, Refusal> {
     })
 }
 
-fn has_work(call: &Call<'_>) -> Result<bool, Refusal> {
+/// How many workspaces were not removed.
+fn workspaces(call: &Call<'_>) -> Result<u64, Refusal> {
     let counts = call.views()?.counts(crate::domain::fold::Kind::Workspace).map_err(fault::of_ledger)?;
-    Ok(counts.iter().any(|(status, count)| status != "removed" && *count > 0))
+    Ok(counts.iter().filter(|(status, _)| status != "removed").map(|(_, count)| count).sum())
 }
 
 fn record(call: &mut Call<'_>) -> Result<(), Refusal> {

@@ -1,6 +1,7 @@
 //! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,17 +9,21 @@ use serde_json::json;
 
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
+use crate::domain::fold::Kind;
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
+use crate::domain::task::Task;
 use crate::domain::tree::Snapshot;
+use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
 use crate::ops::verification::assess::{self, Assessed};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
+use crate::ports::ledger::Query;
 use crate::rules::inputs;
 use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
@@ -26,13 +31,14 @@ use crate::rules::verification::state::{CriterionState, Standing};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// The task whose criteria are shown, in its workspace
+    /// The task whose criteria are shown, in its workspace (default: inside a task's worktree, that task; elsewhere none)
     #[serde(default)]
     task: Option<TaskRef>,
     /// The commitment whose criteria are shown
     #[serde(default, alias = "commit")]
     commitment: Option<CommitmentRef>,
     /// `task`: the criteria; `branch`: what publication needs as well; `ci`: what a runner without custody can show
+    /// (default: `task` where there is a task or a commitment, otherwise `branch`)
     #[serde(default)]
     scope: Option<Scope>,
     /// Only these criteria
@@ -107,7 +113,7 @@ impl Op for Validate {
     const TEXTS: &'static [&'static str] = &["results.tail"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
         ("kctl validate t-7k2", "the task's criteria, in its workspace; exits with 8 unless all of them hold"),
-        ("kctl validate --scope branch", "everything that publication needs, in this work tree"),
+        ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
         ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
     ];
     type In = In;
@@ -161,7 +167,21 @@ fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
         )),
         (Some(task), None) => Subject::of_task(call, &call.task(task)?.value),
         (None, Some(commitment)) => Subject::of_commitment(call, &call.commitment(commitment)?.value),
-        (None, None) => Subject::of_tree(call),
+        (None, None) => match task_here(call)? {
+            Some(task) => Subject::of_task(call, &task),
+            None => Subject::of_tree(call),
+        },
+    }
+}
+
+/// The task whose worktree the call was made in: there, no task means that one, so that what is shown counts for it.
+fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
+    let here = call.work_tree()?;
+    let open = Query { statuses: vec![WorkspaceStatus::Open.name()], ..Query::all(Kind::Workspace) };
+    let mut workspaces = call.query::<Workspace>(&open)?.into_iter();
+    match workspaces.find(|held| Path::new(&held.value.path) == here) {
+        Some(held) => Ok(call.load::<Task>(&held.value.task)?.map(|task| task.value)),
+        None => Ok(None),
     }
 }
 

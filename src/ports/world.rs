@@ -23,6 +23,9 @@ pub trait Ids {
 /// The process's environment.
 pub trait Env {
     fn var(&self, name: &str) -> Option<String>;
+
+    /// Whether a program of this name, or at this path, could be started.
+    fn has_program(&self, program: &str) -> bool;
 }
 
 /// The secrets of sessions, kept in the platform's state directory and not in the repository.

@@ -1,5 +1,8 @@
 //! The documents say what the code does: links lead somewhere, commands parse, names and codes exist.
 
+mod stand_ins;
+mod tour;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
@@ -201,6 +204,24 @@ fn the_operations_and_events_that_documents_name_exist() {
             }
         }
     }
+}
+
+/// Agents are told to make these calls, so each of them must be there to be made.
+#[test]
+fn the_constitution_names_no_call_that_does_not_exist() {
+    let ops: BTreeSet<&str> = OPS.iter().map(|entry| entry.info.name).collect();
+    let word = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let mut seen = 0;
+    for entry in fs_err::read_dir(top().join("constitution")).expect("it can be listed") {
+        let path = entry.expect("it can be listed").path();
+        for span in spans(&fs_err::read_to_string(&path).expect("it is text")) {
+            if span.split_once('.').is_some_and(|(noun, verb)| word(noun) && word(verb)) {
+                seen += 1;
+                assert!(ops.contains(span.as_str()), "{}: nobody can call `{span}`", path.display());
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} calls were found");
 }
 
 /// The types of all events, as the domain spells them.

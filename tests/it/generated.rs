@@ -10,6 +10,7 @@ use kctl::domain::event::{Event, current_version};
 use kctl::domain::op_info::OpInfo;
 use kctl::domain::refusal::Code;
 use kctl::doors::cli;
+use kctl::ops::catalogue::kind;
 use kctl::ops::op::schema_of;
 use kctl::ops::registry::OPS;
 use serde_json::{Value, json};
@@ -88,34 +89,6 @@ fn ops_md_says_what_each_operation_does_takes_and_needs() {
         }
     }
     hold("ops.md", &text);
-}
-
-/// A schema's type in one or two words.
-fn kind(schema: &Value) -> String {
-    if let Some(all) = schema["enum"].as_array() {
-        return all
-            .iter()
-            .filter(|one| !one.is_null())
-            .map(|one| format!("`{}`", one.as_str().unwrap_or_default()))
-            .collect::<Vec<_>>()
-            .join(" ");
-    }
-    if let Some(branches) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
-        let mut kinds: Vec<String> = branches.iter().map(kind).filter(|kind| kind != "null").collect();
-        kinds.dedup();
-        return kinds.join(" or ");
-    }
-    if let Some(only) = schema["const"].as_str() {
-        return format!("`{only}`");
-    }
-    match &schema["type"] {
-        Value::String(name) if name == "array" => format!("list of {}", kind(&schema["items"])),
-        Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect::<Vec<_>>().join(" or ")
-        }
-        _ => "any".to_owned(),
-    }
 }
 
 #[test]

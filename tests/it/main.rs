@@ -26,6 +26,7 @@ mod samples;
 mod session;
 mod setup;
 mod task;
+mod terminal;
 mod terms;
 mod validate;
 mod wire;

@@ -40,7 +40,7 @@ fn whatever_is_wrong_with_a_session_every_door_refuses_and_says_how_to_get_a_new
     let cases = [
         ("SESSION_REQUIRED", json!({})),
         ("SESSION_INVALID", json!({ "session": "s-000000000000" })),
-        ("SESSION_INVALID", json!({ "session": "s-00" })),
+        ("SESSION_INVALID", json!({ "session": "s-000000" })),
         ("SESSION_INVALID", json!({ "session": "../../etc" })),
         ("SESSION_INVALID", json!({ "session": live.session, "token": "wrong" })),
         ("SESSION_INVALID", json!({ "session": live.session, "token": "" })),

@@ -106,7 +106,8 @@ mod tests {
         }
         entries.push(Entry { path: TreePath::new("src/deep/in"), mode: MODE_FILE, digest: [0; 32] });
         entries.sort_by(|a, b| a.path.cmp(&b.path));
-        let found: Vec<String> = out(&top, &Snapshot { entries }).iter().map(ToString::to_string).collect();
+        let found: Vec<String> =
+            out(&top, &Snapshot { entries, clean: true }).iter().map(ToString::to_string).collect();
         let expected: Vec<&str> = links.iter().filter(|(_, _, out)| *out).map(|(name, ..)| *name).collect();
         assert_eq!(found, expected);
     }

@@ -79,7 +79,15 @@ pub(super) fn command(name: &str) -> Option<Command> {
     let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
     let with_globals = |command: Command| command.disable_help_flag(true).args(globals::args(&globals::CHANGING));
     let command = verbs.into_iter().fold(command, |command, verb| command.mut_subcommand(verb, with_globals));
-    Some(with_globals(command).bin_name(format!("kctl {name}")))
+    let mut command = with_globals(in_our_words(command)).bin_name(format!("kctl {name}"));
+    let usage = command.render_usage().to_string().replace("[OPTIONS]", "[FLAGS]");
+    Some(command.override_usage(usage.trim_start_matches("Usage: ").to_owned()))
+}
+
+/// Flags stand under the heading that those of operations have.
+fn in_our_words(command: Command) -> Command {
+    let heading = |arg: Arg| if arg.get_long().is_some() { arg.help_heading("Flags") } else { arg };
+    command.mut_args(heading)
 }
 
 /// What the built-in command `name` was asked; `help` is read elsewhere.

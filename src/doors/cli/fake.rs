@@ -145,6 +145,7 @@ const fn op(name: &'static str, about: &'static str, effect: Effect, input_schem
         output_schema: schema::<Nothing>,
         positional: &[],
         examples: &[],
+        help: "",
         columns: &[],
         hidden: &[],
         texts: &[],

@@ -4,34 +4,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::domain::op_info::OpInfo;
 use crate::domain::refusal::{Code, Refusal};
-
-/// How many near names a refusal lists.
-const MAX_NEAR: usize = 5;
-
-/// How alike two names must be, from 0 to 1, to be near.
-const NEAR: f64 = 0.6;
-
-/// Longer words are not compared: nobody mistypes them, and comparing takes the product of the lengths.
-const MAX_COMPARED_CHARS: usize = 100;
-
-/// The names among `known` that are near `word`, nearest first.
-pub(super) fn near<'n>(word: &str, known: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
-    if word.chars().count() > MAX_COMPARED_CHARS {
-        return Vec::new();
-    }
-    let word = word.to_lowercase().replace('-', "_");
-    let mut scored: Vec<(f64, &str)> = known.map(|name| (likeness(&word, name), name)).collect();
-    scored.retain(|(score, _)| *score >= NEAR);
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.into_iter().map(|(_, name)| name).take(MAX_NEAR).collect()
-}
-
-fn likeness(word: &str, name: &str) -> f64 {
-    let whole = strsim::normalized_damerau_levenshtein(word, name);
-    // `create` is near `task.create`, and `task create` typed as one word is too.
-    let parts = name.split('.').map(|part| strsim::normalized_damerau_levenshtein(word, part) * 0.9);
-    parts.fold(whole, f64::max)
-}
+use crate::rules::near::{MAX_COMPARED_CHARS, near};
 
 /// Refuses an operation that nobody knows.
 pub fn unknown_op(name: &str, ops: &[OpInfo]) -> Refusal {
@@ -44,6 +17,12 @@ pub fn unknown_op(name: &str, ops: &[OpInfo]) -> Refusal {
     Refusal::new(Code::UNKNOWN_OPERATION, format!("no operation is called `{name}`: {hint}"))
         .with("op", name)
         .with("near", near)
+}
+
+/// The whole commands whose verb is `word`.
+pub(super) fn with_verb(word: &str, ops: &[OpInfo]) -> Vec<String> {
+    let verb = word.replace('-', "_");
+    ops.iter().filter(|info| info.verb() == Some(verb.as_str())).map(OpInfo::command).collect()
 }
 
 /// Refuses a verb that a noun does not have.

@@ -74,8 +74,8 @@ pub(super) fn args(taken: &[&str]) -> impl Iterator<Item = Arg> {
             .action(ArgAction::Append)
             .help("Act as if started in DIR"),
         switch("json", "Print the answer, or the refusal, as JSON"),
-        value("session", "SESSION", "The session that calls"),
-        value("token", "TOKEN", "The session's secret"),
+        value("session", "SESSION", "The session that calls [env: KCTL_SESSION]"),
+        value("token", "TOKEN", "The session's secret [env: KCTL_TOKEN]"),
         value("idempotency-key", "KEY", "Give the stored answer if this key was used before"),
         switch("dry-run", "Say what would change, and change nothing"),
         switch("quiet", "Say nothing beside the answer").short('q'),

@@ -4,7 +4,7 @@ use super::builtin::Action;
 use super::fake::OPS;
 use super::output::plain;
 use super::tests::action;
-use super::tree;
+use super::{man, tree};
 use crate::domain::refusal::Code;
 
 fn help(line: &str) -> String {
@@ -22,7 +22,7 @@ Create a task
 Usage: kctl task create [FLAGS] <TITLE>
 
 Arguments:
-  [TITLE]  What is to be done, in one line. (required)
+  <TITLE>  What is to be done, in one line.
 
 Flags:
       --priority <PRIORITY>
@@ -57,8 +57,8 @@ Flags:
 Global flags:
   -C <DIR>                     Act as if started in DIR
       --json                   Print the answer, or the refusal, as JSON
-      --session <SESSION>      The session that calls
-      --token <TOKEN>          The session's secret
+      --session <SESSION>      The session that calls [env: KCTL_SESSION]
+      --token <TOKEN>          The session's secret [env: KCTL_TOKEN]
       --idempotency-key <KEY>  Give the stored answer if this key was used
                                before
       --dry-run                Say what would change, and change nothing
@@ -71,7 +71,7 @@ Examples:
       Create a task that may touch one directory
 
 Effect:   write
-Custody:  session (needs a live session: --session and --token)
+Custody:  session (needs a live session: KCTL_SESSION or --session)
 On the wire: `task.create`; schemas: `kctl ops describe task.create`
 Exit status: 0 is an answer; see `kctl help exit` for the rest
 "#);
@@ -91,8 +91,8 @@ Verbs:
 Global flags:
   -C <DIR>                 Act as if started in DIR
       --json               Print the answer, or the refusal, as JSON
-      --session <SESSION>  The session that calls
-      --token <TOKEN>      The session's secret
+      --session <SESSION>  The session that calls [env: KCTL_SESSION]
+      --token <TOKEN>      The session's secret [env: KCTL_TOKEN]
   -q, --quiet              Say nothing beside the answer
   -v, --verbose...         Say more; twice for still more
   -h, --help               Print this help
@@ -125,8 +125,8 @@ Commands:
 Global flags:
   -C <DIR>                 Act as if started in DIR
       --json               Print the answer, or the refusal, as JSON
-      --session <SESSION>  The session that calls
-      --token <TOKEN>      The session's secret
+      --session <SESSION>  The session that calls [env: KCTL_SESSION]
+      --token <TOKEN>      The session's secret [env: KCTL_TOKEN]
   -q, --quiet              Say nothing beside the answer
   -v, --verbose...         Say more; twice for still more
   -h, --help               Print this help
@@ -160,12 +160,31 @@ fn the_whole_tree_is_sound_and_completions_and_pages_come_from_it() {
         let script = String::from_utf8(tree::completions(shell, OPS)).expect("UTF-8");
         assert!(script.contains("max-runs"), "{shell}");
     }
-    let pages = tree::man_pages(OPS);
+    let pages = man::man_pages(OPS);
     let page = |name: &str| {
         let (_, page) = pages.iter().find(|(file, _)| file == name).expect("the page is there");
         String::from_utf8(page.clone()).expect("UTF-8")
     };
     assert!(page("kctl-task-create.1").contains("max\\-runs"));
+    assert!(page("kctl-task-create.1").contains("kctl task create \\(aqMend the parser"));
     assert!(page("kctl.1").contains("kctl\\-task(1)"));
-    assert_eq!(tree::man_page(OPS), tree::man_page(OPS));
+    assert_eq!(man::man_page(OPS), man::man_page(OPS));
+    for (name, page) in &pages {
+        let page = String::from_utf8(page.clone()).expect("UTF-8");
+        let title = format!(
+            ".TH {} 1 2026-11-30 \"kctl {}\" \"kctl Manual\"",
+            name[..name.len() - 2].to_uppercase(),
+            crate::VERSION
+        );
+        assert!(page.contains(&title), "{name} lacks {title}: {page}");
+        for section in
+            ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"]
+        {
+            assert!(
+                page.contains(&format!(".SH {section}\n")) || page.contains(&format!(".SH \"{section}\"\n")),
+                "{name}: {section}"
+            );
+        }
+        assert!(!page.contains(".SH EXTRA"), "{name}: what help shows last has sections here");
+    }
 }

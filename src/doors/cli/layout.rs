@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::render::{BOLD, DIM, Look, writeln_to};
 use super::table::{Columns, is_scalar, table};
-use super::text::{in_short, is_id, neutral};
+use super::text::{in_short, is_id, label, neutral};
 use crate::domain::op_info::OpInfo;
 
 /// How deep values are laid out; what lies deeper is shown as JSON.
@@ -58,9 +58,9 @@ impl Layout<'_> {
             .filter(|(_, value, path)| self.shows(value, path))
             .collect();
         let short = shown.iter().filter(|(_, value, _)| self.inline(value, indent).is_some());
-        let width = short.map(|(name, ..)| neutral(name).chars().count()).max().unwrap_or(0);
+        let width = short.map(|(name, ..)| neutral(label(name)).chars().count()).max().unwrap_or(0);
         for (name, value, path) in shown {
-            let (name, pad) = (neutral(name), " ".repeat(indent));
+            let (name, pad) = (neutral(label(name)), " ".repeat(indent));
             match self.inline(value, indent) {
                 Some(text) => {
                     let gap = " ".repeat(width.saturating_sub(name.chars().count()));

@@ -46,6 +46,14 @@ impl Leaf {
         Self { command: command.args(globals::args(&taken)), params, info: *info }
     }
 
+    /// The command as help, completions and man pages show it: what must be typed stands there without brackets. When
+    /// it is read, what is missing is told by the operation's own words instead of clap's.
+    pub(super) fn for_help(info: &OpInfo, columns: usize) -> Command {
+        let Self { command, params, .. } = Self::of(info, columns);
+        let must = params.iter().filter(|param| param.required && info.positional.contains(&param.name.as_str()));
+        must.fold(command, |command, param| command.mut_arg(id(param), |arg| arg.required(true)))
+    }
+
     /// What was typed, by member name. Parameters that were not typed are left to the operation's defaults.
     ///
     /// # Errors
@@ -130,7 +138,7 @@ fn flags<'p>(info: &OpInfo, params: &'p [Param]) -> impl Iterator<Item = &'p Par
 
 fn described(arg: Arg, param: &Param) -> Arg {
     let mut help = param.help.clone();
-    if param.required {
+    if param.required && arg.get_long().is_some() {
         help.push_str(" (required)");
     }
     if param.list && arg.get_long().is_some() {
@@ -215,6 +223,9 @@ fn usage(info: &OpInfo, params: &[Param]) -> String {
 /// What stands below the flags: examples, effect, custody, exit statuses.
 fn notes(info: &OpInfo) -> String {
     let mut notes = String::new();
+    if !info.help.is_empty() {
+        notes.push_str(&format!("{}\n\n", info.help));
+    }
     if !info.examples.is_empty() {
         notes.push_str("Examples:\n");
         for (command, what) in info.examples {
@@ -224,10 +235,10 @@ fn notes(info: &OpInfo) -> String {
     }
     let needs = match info.custody {
         Custody::None => "needs nothing",
-        Custody::Session => "needs a live session: --session and --token",
+        Custody::Session => "needs a live session: KCTL_SESSION or --session",
         Custody::Claim => "needs the live claim on the task",
         Custody::Workspace => "needs the claimed task's workspace",
-        Custody::Person => "needs a person, at a terminal or by signature",
+        Custody::Person => "needs a person, at a terminal and without a session",
     };
     notes.push_str(&format!("Effect:   {}\nCustody:  {} ({needs})\n", info.effect, info.custody));
     notes.push_str(&format!("On the wire: `{}`; schemas: `kctl ops describe {}`\n", info.name, info.name));

@@ -13,6 +13,7 @@ use super::tree::{noun_help, root_help, styled};
 use super::{catalogue, fault};
 use crate::domain::op_info::OpInfo;
 use crate::domain::refusal::{Code, Refusal};
+use crate::rules::near::{MAX_COMPARED_CHARS, near};
 
 /// A command line that was understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +169,7 @@ impl Parser<'_, '_> {
         let matches = match command.try_get_matches_from(args) {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-                return Ok(Action::Help(error.render().ansi().to_string()));
+                return Ok(self.help(Leaf::for_help(info, self.console.columns)));
             }
             Err(error) => return Err(fault::of_clap(&error, &info.command())),
         };
@@ -225,14 +226,17 @@ impl Parser<'_, '_> {
             return Refusal::new(Code::UNKNOWN_OPERATION, message).with("op", word).with("near", [info.name]);
         }
         let nouns = super::tree::nouns(self.ops);
-        let near = fault::near(word, nouns.into_iter().chain(names));
-        match near.first() {
-            Some(first) => {
-                let word: String = word.chars().take(100).collect();
-                let message = format!("kctl has no command `{word}`: did you mean `kctl {}`", first.replace('_', "-"));
-                Refusal::new(Code::UNKNOWN_OPERATION, message).with("op", word).with("near", near)
-            }
-            None => fault::unknown_op(word, self.ops),
-        }
+        let near = near(word, nouns.into_iter().chain(names));
+        let shown: String = word.chars().take(MAX_COMPARED_CHARS).collect();
+        // A verb alone is what somebody types who remembers the half of it.
+        let whole = fault::with_verb(&shown, self.ops);
+        let hint = match (near.first(), whole.first()) {
+            (_, Some(command)) => format!("did you mean `{command}`"),
+            (Some(first), None) => format!("did you mean `kctl {}`", first.replace('_', "-")),
+            (None, None) => "`kctl --help` lists them all".to_owned(),
+        };
+        Refusal::new(Code::UNKNOWN_OPERATION, format!("kctl has no command `{shown}`: {hint}"))
+            .with("op", shown)
+            .with("near", near)
     }
 }

@@ -76,9 +76,9 @@ fn validated(verdict: &str, tail: &str) -> Value {
 fn a_validation_that_failed_shows_verdicts_then_what_the_check_said() {
     insta::assert_snapshot!(read("validate", validated("fail", "a\tb\n\nright: 2250 \u{1b}[2J\n"), &look()), @r"
 results:
-  CHECK  VERDICT  FRESH  SECONDS  REASONS             EVIDENCE
-  test   fail     no     1.5      it exited with 101  e-0123456789ab
-  lint   pass     yes    0.5                          e-zzzzzzzzzzzz
+  CHECK  VERDICT  REUSED  SECONDS  REASONS             EVIDENCE
+  test   fail     no      1.5      it exited with 101  e-0123456789ab
+  lint   pass     yes     0.5                          e-zzzzzzzzzzzz
 criteria:
   ID    STATEMENT            STATE   EVIDENCE
   AC-1  check `test` passes  failed  e-0123456789ab
@@ -103,9 +103,9 @@ candidate:
   base:  5555555555555555555555555555555555555555
   clean: yes
 results:
-  CHECK  VERDICT  FRESH  SECONDS  REASONS  EVIDENCE
-  test   pass     no     1.5               e-0123456789ab
-  lint   pass     yes    0.5               e-zzzzzzzzzzzz
+  CHECK  VERDICT  REUSED  SECONDS  REASONS  EVIDENCE
+  test   pass     no      1.5               e-0123456789ab
+  lint   pass     yes     0.5               e-zzzzzzzzzzzz
 criteria:
   ID    STATEMENT            REQUIRED  STATE  STRENGTH  EVIDENCE
   AC-1  check `test` passes  yes       met    asserted  e-0123456789ab
@@ -165,7 +165,7 @@ record:
   reasons:      it exited with 1
   input_before: sha256:aaaaaaaaaaaa
   exit:         1
-  ended:        2026-11-30T11:57:00Z (2 min ago)
+  ended:        2026-11-30T11:57:00Z (3 min ago)
 output:
   one
 
@@ -181,19 +181,28 @@ output:
 fn context_is_a_table_of_its_parts_and_then_their_words() {
     let digest = format!("sha256:{}", "c".repeat(64));
     let fragment = |name: &str, text: &str| json!({"ref": name, "source": "passage", "trust": "untrusted", "digest": digest, "tokens": 7, "text": text});
+    let long = "A mandate is said whole. ".repeat(40);
+    let mandate = json!({"id": "completion", "title": "When it is done", "digest": digest, "tokens": 5, "text": long});
     let data = json!({
-        "capsule": {"hash": digest, "budget": 8000, "used": 14, "mandates": [], "omitted": [], "authority": null,
+        "capsule": {"hash": digest, "budget": 8000, "used": 14, "mandates": [mandate], "omitted": [], "authority": null,
                     "fragments": [fragment("task/t-0123456789ab", "Mend it"), fragment("src/lib.rs#L1-L2", "fn a() {\n}\n")]},
         "coverage": {"files": 7}, "problems": [],
     });
-    insta::assert_snapshot!(read("context.resolve", data, &look()), @r"
+    let shown = read("context.resolve", data, &look());
+    assert!(shown.contains(long.trim_end()), "no word of a mandate is lost: {shown}");
+    insta::assert_snapshot!(shown.replace(long.trim_end(), "…"), @r"
 capsule:
   budget: 8000
   used:   14
+  mandates:
+    ID          TITLE            TOKENS
+    completion  When it is done  5
   fragments:
     REF                  SOURCE   TRUST      TOKENS
     task/t-0123456789ab  passage  untrusted  7
     src/lib.rs#L1-L2     passage  untrusted  7
+completion:
+  …
 task/t-0123456789ab:
   Mend it
 src/lib.rs#L1-L2:

@@ -12,7 +12,7 @@ use super::text::{neutral, neutral_json};
 use crate::adapters::world::SystemEnv;
 use crate::domain::answer::Answer;
 use crate::domain::op_info::OpInfo;
-use crate::domain::refusal::{Next, Refusal};
+use crate::domain::refusal::{Code, Next, Refusal};
 use crate::domain::stamp::Stamp;
 use crate::doors::rpc;
 use crate::ports::world::Env as _;
@@ -23,6 +23,9 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NEXT: Style = AnsiColor::Green.on_default();
 
+/// The width where there is no terminal to ask: logs and transcripts are read by people too.
+const PIPED_COLUMNS: usize = 100;
+
 /// How a person wants to see things.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
@@ -30,7 +33,7 @@ pub struct Look {
     pub colour: bool,
     /// The same of stderr: one of them may be a pipe.
     pub colour_stderr: bool,
-    /// The terminal's width; `None` wraps nothing.
+    /// The width that tables are wrapped to; `None` wraps nothing.
     pub columns: Option<usize>,
     /// For times as people tell them.
     pub now: Stamp,
@@ -49,7 +52,7 @@ impl Look {
         // A pipe to a pager has no width of its own; who exports one means it.
         let told = || SystemEnv.var("COLUMNS").and_then(|columns| columns.parse().ok());
         let columns = size.map(|size| usize::from(size.ws_col)).or_else(told).filter(|&columns| columns > 0);
-        Self { colour, colour_stderr, columns, now, quiet, verbose }
+        Self { colour, colour_stderr, columns: Some(columns.unwrap_or(PIPED_COLUMNS)), now, quiet, verbose }
     }
 
     fn on_stderr(&self) -> Self {
@@ -136,7 +139,10 @@ pub fn refusal(refusal: &Refusal, ops: &[OpInfo], look: &Look) -> String {
     let head = look.paint(ERROR, &format!("error[{}]:", refusal.code().name()));
     let mut out = String::new();
     said(&head, refusal.message(), &mut out);
-    Layout { hints: Hints::default(), look }.object(refusal.details(), "", 2, &mut out);
+    // The sentence of a usage fault says all that its details do.
+    if refusal.code() != Code::USAGE || look.verbose > 0 {
+        Layout { hints: Hints::default(), look }.object(refusal.details(), "", 2, &mut out);
+    }
     nexts(refusal.proposals(), ops, look, &mut out);
     out
 }

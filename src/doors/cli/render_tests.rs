@@ -136,6 +136,39 @@ next: kctl task list --state open
 }
 
 #[test]
+fn names_that_say_little_are_shown_in_words_and_counters_of_nothing_are_not_shown() {
+    let unmet = |repeats: u32| json!([{"id": "AC-1", "state": "failed", "repeat_count": repeats}]);
+    let told = |repeats| {
+        let rejected =
+            Refusal::new(Code::FINALIZATION_REJECTED, "no").with("attempts_left", 2).with("unmet", unmet(repeats));
+        refusal(&rejected, OPS, &look())
+    };
+    insta::assert_snapshot!(told(1), @r#"
+error[FINALIZATION_REJECTED]: no
+  tries before a person is asked: 2
+  unmet:
+    ID    STATE   REFUSED ALIKE BEFORE
+    AC-1  failed  1
+"#);
+    assert!(!told(0).contains("REFUSED ALIKE"), "{}", told(0));
+}
+
+#[test]
+fn ids_and_paths_stay_whole_where_a_table_is_wrapped_and_no_word_is_lost() {
+    let path = "/a/very/long/path/that/nobody/wants/to/see/broken/".repeat(3);
+    let words = "what is to be done where something is off ".repeat(20);
+    let data = json!({"findings": [{"part": "ledger", "what": format!("see {path}"), "remedy": words.trim_end()}]});
+    for columns in [40, 100, 200] {
+        let shown = shown(&Answer::of(data.clone()), "task.create", &Look { columns: Some(columns), ..look() });
+        assert!(shown.contains(&path), "{columns}: {shown}");
+        assert_eq!(shown.matches("done").count(), 20, "{columns}: {shown}");
+    }
+    let narrow = json!({"findings": [{"part": "ledger", "what": "small", "remedy": words.trim_end()}]});
+    let shown = shown(&Answer::of(narrow), "task.create", &Look { columns: Some(100), ..look() });
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+#[test]
 fn a_fault_of_the_command_line_is_told_in_the_voice_that_was_asked_for() {
     let usage = Refusal::new(Code::USAGE, "no");
     let told = |voice| refused(&usage, voice, OPS, &look());

@@ -4,10 +4,13 @@ use comfy_table::{Attribute, Cell, ColumnConstraint, ContentArrangement, Table, 
 use serde_json::{Map, Value};
 
 use super::render::Look;
-use super::text::{is_id, neutral, relative, shortened, stamp};
+use super::text::{is_id, label, neutral, relative, shortened, stamp};
 
-/// The most characters of one cell; the rest is in `--json`.
-const MAX_CELL_CHARS: usize = 300;
+/// The most characters of one cell; the rest is in `--json`. No text that kctl itself writes is so long.
+const MAX_CELL_CHARS: usize = 2_000;
+
+/// Members that count what went wrong: while nothing did, they say nothing.
+const COUNTERS: [&str; 1] = ["repeat_count"];
 
 /// The room between two columns, in characters.
 const GAP: usize = 2;
@@ -25,7 +28,9 @@ pub(super) fn table(rows: &[&Map<String, Value>], names: &Columns, indent: usize
     if look.colour {
         table.enforce_styling();
     }
-    table.set_header(names.iter().map(|name| Cell::new(neutral(name).to_uppercase()).add_attribute(Attribute::Dim)));
+    table.set_header(
+        names.iter().map(|name| Cell::new(neutral(label(name)).to_uppercase()).add_attribute(Attribute::Dim)),
+    );
     let mut words = vec![0; names.len()];
     for row in rows {
         let texts: Vec<String> = names.iter().map(|name| text(find(row, name), look)).collect();
@@ -58,9 +63,10 @@ fn arrange(table: &mut Table, words: &[usize], indent: usize, look: &Look) {
     };
     let widths = table.column_max_content_widths();
     let needed: usize = widths.iter().enumerate().map(|(index, &most)| least(index, most) + GAP).sum();
-    // Ids, branches and states stay whole and long texts share what is left, where there is something left.
+    // Ids, paths and states stay whole, to be copied, and long texts share what is left. A table that is too wide even
+    // so is let run over rather than have its words cut in two.
     if needed > width {
-        return;
+        table.set_width(characters(needed));
     }
     for (index, &most) in widths.iter().enumerate() {
         let constraint = match usize::from(most) <= MAX_FIXED_CHARS {
@@ -87,6 +93,7 @@ pub(super) fn fitting(rows: &[&Map<String, Value>]) -> Columns {
         Value::String(text) => !text.is_empty(),
         other => is_scalar(other),
     });
+    let fits = fits.filter(|(name, value)| !(COUNTERS.contains(&name.as_str()) && value.as_u64() == Some(0)));
     fits.filter(|(name, _)| seen.insert(*name)).map(|(name, _)| name.clone()).collect()
 }
 

@@ -126,6 +126,8 @@ fn what_is_off_is_named_with_what_would_be_right() {
         "tsak",
         "task.create",
         "xyzzy",
+        "help nope",
+        "claim",
         "--jsn task list",
         "rpc --params {}",
         "hook",
@@ -169,7 +171,11 @@ tsak
 task.create
     UNKNOWN_OPERATION: `task.create` is the name on the wire: type `kctl task create`
 xyzzy
-    UNKNOWN_OPERATION: no operation is called `xyzzy`: `kctl ops list` names them all
+    UNKNOWN_OPERATION: kctl has no command `xyzzy`: `kctl --help` lists them all
+help nope
+    UNKNOWN_OPERATION: kctl has no command `nope`: `kctl --help` lists them all
+claim
+    UNKNOWN_OPERATION: kctl has no command `claim`: did you mean `kctl task claim`
 --jsn task list
     USAGE: `kctl` has no flag `--jsn`: did you mean `--json`
 rpc --params {}

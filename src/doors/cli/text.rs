@@ -61,16 +61,31 @@ pub(super) fn stamp(text: &str) -> Option<Stamp> {
     if looks { text.parse().ok() } else { None }
 }
 
+/// Members whose names on the wire say little to a person, as people see them.
+const LABELS: [(&str, &str); 4] = [
+    ("attempts_left", "tries before a person is asked"),
+    ("repeat_count", "refused alike before"),
+    ("fresh", "reused"),
+    ("ran_out", "expired"),
+];
+
+/// What a person sees for the name of a member.
+pub(super) fn label(name: &str) -> &str {
+    LABELS.iter().find(|(member, _)| *member == name).map_or(name, |(_, label)| label)
+}
+
 /// How long before or after `now` the point `at` is: `3 min ago`, `in 2 h`.
 pub(super) fn relative(at: Stamp, now: Stamp) -> String {
     let (past, future) = (at.seconds_until(now), now.seconds_until(at));
     let seconds = past.max(future);
+    // To the nearest: what was said to last an hour is not 59 minutes a moment later.
+    let nearest = |unit_s: i64| (seconds + unit_s / 2) / unit_s;
     let length = match seconds {
         0..5 => return "now".to_owned(),
-        5..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
+        5..90 => format!("{seconds} s"),
+        90..5_400 => format!("{} min", nearest(60)),
+        5_400..129_600 => format!("{} h", nearest(3_600)),
+        _ => format!("{} days", nearest(86_400)),
     };
     if future > past { format!("in {length}") } else { format!("{length} ago") }
 }
@@ -126,5 +141,7 @@ mod tests {
         let told = |seconds: i64| relative(Stamp(now.0 - seconds * 1000), now);
         assert_eq!([told(0), told(42), told(180), told(7_300)], ["now", "42 s ago", "3 min ago", "2 h ago"]);
         assert_eq!([told(-60), told(-700_000), told(864_000)], ["in 60 s", "in 8 days", "10 days ago"]);
+        assert_eq!([told(-3_599), told(-43_199), told(-2_591_999)], ["in 60 min", "in 12 h", "in 30 days"]);
+        assert_eq!([told(89), told(90), told(5_399), told(5_400)], ["89 s ago", "2 min ago", "90 min ago", "2 h ago"]);
     }
 }

@@ -9,7 +9,7 @@ use super::{builtin, globals};
 use crate::domain::op_info::OpInfo;
 
 /// The widest that help is wrapped to, in columns.
-const MAX_HELP_COLUMNS: usize = 100;
+pub(super) const MAX_HELP_COLUMNS: usize = 100;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -73,14 +73,14 @@ pub(super) fn full(ops: &[OpInfo], columns: usize) -> Command {
 fn full_noun(noun: &str, ops: &[OpInfo], columns: usize) -> Command {
     let of_noun = || ops.iter().filter(|info| info.noun() == noun);
     let base = match of_noun().find(|info| info.verb().is_none()) {
-        Some(single) => Leaf::of(single, columns).command,
+        Some(single) => Leaf::for_help(single, columns),
         None => Command::new(noun.replace('_', "-")).about(noun_about(noun, ops)).disable_help_subcommand(true),
     };
     // A built-in command of the same name (`hook`) lives beside the operations of the noun.
     let built_in = builtin::commands().into_iter().find(|command| command.get_name() == noun);
     let base = base.args(built_in.iter().flat_map(|command| command.get_arguments().cloned()));
     let verbs = of_noun().filter(|info| info.verb().is_some());
-    base.subcommands(verbs.map(|info| Leaf::of(info, columns).command))
+    base.subcommands(verbs.map(|info| Leaf::for_help(info, columns)))
 }
 
 fn is_noun(name: &str, ops: &[OpInfo]) -> bool {
@@ -98,7 +98,7 @@ fn root(columns: usize) -> Command {
         .after_help("Run `kctl NOUN --help` for its verbs, `kctl help exit` for exit statuses")
 }
 
-fn noun_about(noun: &str, ops: &[OpInfo]) -> String {
+pub(super) fn noun_about(noun: &str, ops: &[OpInfo]) -> String {
     let of_noun: Vec<&OpInfo> = ops.iter().filter(|info| info.noun() == noun).collect();
     match of_noun.as_slice() {
         [only] if only.verb().is_none() => only.about.to_owned(),
@@ -111,31 +111,4 @@ pub fn completions(shell: Shell, ops: &[OpInfo]) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut full(ops, MAX_HELP_COLUMNS), "kctl", &mut script);
     script
-}
-
-/// The page of `kctl` itself.
-pub fn man_page(ops: &[OpInfo]) -> Vec<u8> {
-    page(&full(ops, MAX_HELP_COLUMNS))
-}
-
-/// Every man page with its file name: `kctl.1`, `kctl-task.1`, `kctl-task-create.1`, …
-pub fn man_pages(ops: &[OpInfo]) -> Vec<(String, Vec<u8>)> {
-    let mut root = full(ops, MAX_HELP_COLUMNS);
-    root.build();
-    let mut pages = Vec::new();
-    collect_pages(&root, "kctl", &mut pages);
-    pages
-}
-
-fn collect_pages(command: &Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) {
-    pages.push((format!("{name}.1"), page(&command.clone().name(name.to_owned()))));
-    for child in command.get_subcommands() {
-        collect_pages(child, &format!("{name}-{}", child.get_name()), pages);
-    }
-}
-
-fn page(command: &Command) -> Vec<u8> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page).expect("writing to memory cannot fail");
-    page
 }

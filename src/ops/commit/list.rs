@@ -19,7 +19,7 @@ pub struct In {
     /// Also commitments that are closed
     #[serde(default)]
     all: bool,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last row of the page before
@@ -33,7 +33,7 @@ pub struct Item {
     objective: String,
     phase: Phase,
     verdict: Option<Closing>,
-    /// Criteria met when it was last evaluated, of how many.
+    /// Criteria met when it was last evaluated, of how many; `commit.show` judges now.
     met: String,
     until: Stamp,
     overdue: bool,
@@ -46,13 +46,14 @@ impl Op for ListCommitments {
     const ABOUT: &'static str = "List commitments, oldest first";
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
-    const COLUMNS: &'static [&'static str] = &["id", "objective", "phase", "verdict", "met", "until"];
+    const COLUMNS: &'static [&'static str] = &["id", "objective", "verdict", "until", "overdue"];
     type In = In;
     type Out = List<Item>;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Item>, Refusal> {
         let limit = page(input.limit)?;
         let open = vec![Phase::Active.name(), Phase::Satisfying.name()];
+        let is_next_page = input.after.is_some();
         let query = Query {
             statuses: if input.all { Vec::new() } else { open },
             after: input.after.map(|after| call.cursor(Kind::Commitment, after.as_str())).transpose()?,
@@ -61,6 +62,9 @@ impl Op for ListCommitments {
         };
         let mut rows = call.query::<Commitment>(&query)?;
         call.cut(&mut rows, limit, "items", |held| held.value.id.to_string());
+        if rows.is_empty() && !input.all && !is_next_page {
+            call.left_out(Kind::Commitment, Self::NAME, "closed")?;
+        }
         let now = call.now();
         Ok(List { items: rows.into_iter().map(|held| item(held.value, now)).collect() })
     }

@@ -43,7 +43,7 @@ pub struct In {
     /// How strong the evidence must be: `verified` asks for what kctl observed, `audited` for a person's attestation
     #[serde(default)]
     class: EvidenceClass,
-    /// How long it runs
+    /// How long it runs: seconds, or `90s`, `10m`, `2h`, `30d` (default: 30d)
     #[serde(default)]
     ttl: Option<Length>,
 }
@@ -62,6 +62,7 @@ impl Op for Open {
         "kctl commit open 'Negative numbers parse' --criteria check:tests --criteria 'diff_scope:src/**,tests/**'",
         "fulfilled when the tests pass and nothing else was touched",
     )];
+    const HELP: &'static str = criteria::HELP;
     type In = In;
     type Out = Commitment;
 

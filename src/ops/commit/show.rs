@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::commitment::Commitment;
+use crate::domain::commitment::{Commitment, Phase};
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, TaskId};
 use crate::domain::refusal::Refusal;
@@ -12,7 +12,7 @@ use crate::ops::call::Call;
 use crate::ops::op::Op;
 use crate::ops::verification::gate;
 use crate::ops::verification::subject::{Subject, tasks_of};
-use crate::rules::verification::state::CriterionState;
+use crate::rules::verification::state::{CriterionState, Standing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +30,7 @@ pub struct Work {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Out {
+    /// Where it is open, `phase`, `met` and `unmet` are as judged now, not as they were when it was last evaluated.
     commitment: Commitment,
     /// Judged now; empty once it is closed.
     criteria: Vec<CriterionState>,
@@ -58,11 +59,23 @@ impl Op for Show {
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         let commitment = call.commitment(&input.commitment)?.value;
         let tasks = tasks_of(call, &commitment.id)?;
-        let criteria = match &commitment.closed {
-            Some(_) => Vec::new(),
-            None => gate::judge_commitment(call, &Subject::of_commitment(call, &commitment)?)?.criteria,
+        let (commitment, criteria) = match &commitment.closed {
+            Some(_) => (commitment, Vec::new()),
+            None => {
+                let judged = gate::judge_commitment(call, &Subject::of_commitment(call, &commitment)?)?;
+                (as_judged(commitment, &judged.criteria), judged.criteria)
+            }
         };
         let work = |task: crate::domain::task::Task| Work { task: task.id, title: task.title, status: task.status };
         Ok(Out { commitment, criteria, tasks: tasks.into_iter().map(work).collect() })
     }
+}
+
+/// The commitment as an evaluation would leave it now.
+fn as_judged(mut commitment: Commitment, criteria: &[CriterionState]) -> Commitment {
+    let (met, unmet): (Vec<_>, Vec<_>) = criteria.iter().partition(|one| one.state == Standing::Met);
+    let ids = |states: Vec<&CriterionState>| states.into_iter().map(|one| one.id.clone()).collect();
+    commitment.phase = if met.is_empty() { Phase::Active } else { Phase::Satisfying };
+    (commitment.met, commitment.unmet) = (ids(met), ids(unmet));
+    commitment
 }

@@ -23,7 +23,7 @@ pub struct In {
     /// Only runs of this check
     #[serde(default)]
     check: Option<CheckName>,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last row of the page before

@@ -16,10 +16,10 @@ use crate::ops::op::Op;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// Only events of this stream, such as `task:t-7k2…`
+    /// Only events of this stream, such as `task:t-7k2`: a kind of thing, and an id or a unique prefix of one
     #[serde(default)]
     stream: Option<String>,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The `seq` of the last event of the page before
@@ -95,7 +95,8 @@ impl Op for Log {
     type Out = List<Logged>;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Logged>, Refusal> {
-        read(call, input.stream.as_deref(), input.after, input.limit)
+        let stream = input.stream.map(|stream| call.stream(&stream)).transpose()?;
+        read(call, stream.as_deref(), input.after, input.limit)
     }
 }
 

@@ -70,7 +70,7 @@ impl Op for GatePush {
         for update in &input.updates {
             let branch = update.remote_ref.strip_prefix("refs/heads/").unwrap_or_default();
             if call.caller.session.is_some() && rules.protects(branch, &base) {
-                return Err(protected(update, branch));
+                return Err(protected(call, update, branch));
             }
             let Some(commit) = &update.local_oid else {
                 out.ungoverned.push(update.remote_ref.clone());
@@ -112,11 +112,23 @@ fn holds_work_of(git: &dyn crate::ports::git::Git, workspace: &Workspace, commit
     is_new && matches!(git.ancestry(&tip, commit), Ok(Ancestry::Yes))
 }
 
-/// An agent's work reaches a protected branch through review, never by a push of its own.
-fn protected(update: &Update, branch: &str) -> Refusal {
-    Refusal::new(Code::PROTECTED_BRANCH, format!("`{branch}` is protected: no session pushes to it directly"))
-        .with("reference", &update.remote_ref)
-        .next("workspace.list", "lists the branches that work is published from", json!({}))
+/// An agent's work reaches a protected branch through review, never by a push of its own. A person may have exported
+/// the session for the agent, and pushes from the same shell.
+fn protected(call: &Call<'_>, update: &Update, branch: &str) -> Refusal {
+    let words =
+        format!("`{branch}` is protected: this push is made in a session, and no session pushes to it directly");
+    let refusal = Refusal::new(Code::PROTECTED_BRANCH, words).with("reference", &update.remote_ref).with(
+        "remedy",
+        "a person pushes without a session: `unset KCTL_SESSION KCTL_TOKEN`, then push again; \
+         an agent publishes its task's branch instead",
+    );
+    match call.base() {
+        Ok(Some(base)) if base.profile.is_some() => {
+            refusal.next("workspace.list", "lists the branches that work is published from", json!({}))
+        }
+        // kctl is just coming into the repository: there is no work to publish yet, and a person brings the profile.
+        _ => refusal.next("doctor", "shows what the base still lacks", json!({})),
+    }
 }
 
 fn is_cleared(call: &Call<'_>, reference: &str, commit: &Oid) -> Result<bool, Refusal> {

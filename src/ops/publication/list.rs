@@ -19,7 +19,7 @@ pub struct In {
     /// Only publications of this task
     #[serde(default)]
     task: Option<TaskRef>,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last row of the page before

@@ -10,6 +10,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::session::{Session, SessionEvent};
 use crate::domain::stamp::{Length, Stamp};
 use crate::ops::call::Call;
+use crate::ops::custody::{SESSION_VAR, TOKEN_VAR};
 use crate::ops::op::Op;
 use crate::ports::world::token_digest;
 
@@ -29,7 +30,7 @@ pub struct In {
     /// The host's own id of this conversation
     #[serde(default)]
     host_session: Option<String>,
-    /// How long the session lives
+    /// How long the session lives: seconds, or `90s`, `10m`, `2h`, `30d` (default: 12h)
     #[serde(default)]
     ttl: Option<Length>,
 }
@@ -37,11 +38,15 @@ pub struct In {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Out {
     session: SessionId,
+    agent: AgentName,
+    expires_at: Stamp,
     /// Shown this once, and `null` when the answer is replayed. Send it as `token`, or as `KCTL_TOKEN`; on this machine
     /// the session's id alone is enough.
     token: Option<String>,
-    expires_at: Stamp,
-    agent: AgentName,
+    /// What to type so that later calls in this shell are made in the session; `null` where its token is not kept.
+    export: Option<String>,
+    /// Where the token is now, and who needs it.
+    note: String,
     /// Whether the token was also kept in the platform's state directory, so that `session` alone suffices.
     kept: bool,
 }
@@ -54,9 +59,13 @@ impl Op for Acquire {
     const EFFECT: Effect = Effect::Write;
     const CUSTODY: Custody = Custody::None;
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
-        ("kctl session acquire --agent ada", "prints the session and its token"),
+        (
+            "kctl session acquire --agent ada",
+            "prints the session, its token, and the line that makes later calls use it",
+        ),
         ("kctl session acquire --agent ada --host claude-code --ttl 2h", "names the host, and ends after two hours"),
     ];
+    const HIDDEN: &'static [&'static str] = &["kept"];
     const SHOWN_ONCE: &'static [&'static str] = &["token"];
     type In = In;
     type Out = Out;
@@ -78,7 +87,25 @@ impl Op for Acquire {
         call.record::<Session>(&id, 0, acquired)?;
         let kept = keep(call, &id, &token);
         call.propose("task.ready", "lists what can be claimed", json!({}));
-        Ok(Out { session: id, token: Some(token), expires_at: until, agent: input.agent, kept })
+        Ok(Out {
+            agent: input.agent,
+            expires_at: until,
+            token: Some(token),
+            export: kept.then(|| format!("export {SESSION_VAR}={id}")),
+            note: note(call, kept),
+            kept,
+            session: id,
+        })
+    }
+}
+
+fn note(call: &Call<'_>, kept: bool) -> String {
+    match call.world.secrets.place() {
+        _ if call.dry_run => "nothing was begun, and the token opens nothing".to_owned(),
+        Ok(place) if kept => format!(
+            "the token is shown this once and stored in `{place}`, readable for you alone: here the export line is enough"
+        ),
+        _ => format!("the token is shown this once and stored nowhere: set `{TOKEN_VAR}` to it for later calls"),
     }
 }
 

@@ -21,7 +21,7 @@ pub struct In {
     /// Also sessions that ended or expired
     #[serde(default)]
     all: bool,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
 }
@@ -59,6 +59,9 @@ impl Op for ListSessions {
         }
         let mut sessions = call.query::<Session>(&query)?;
         call.cut(&mut sessions, limit, "items", |held| held.value.id.to_string());
+        if sessions.is_empty() && !input.all {
+            call.left_out(Kind::Session, Self::NAME, "ended or expired")?;
+        }
         let items = sessions.into_iter().map(|held| item(call, held.value, now)).collect::<Result<_, _>>()?;
         Ok(List { items })
     }

@@ -19,7 +19,7 @@ use super::acquire::DEFAULT_TTL;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// How long the session lives from now
+    /// How long the session lives from now: seconds, or `90s`, `10m`, `2h`, `30d` (default: 12h)
     #[serde(default)]
     ttl: Option<Length>,
 }

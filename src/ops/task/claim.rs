@@ -29,7 +29,7 @@ impl Op for Claim {
     const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
-        &[("kctl task claim t-7k2", "with KCTL_SESSION exported, or `--session` and the whole id of the session")];
+        &[("kctl task claim t-7k2", "with KCTL_SESSION exported; otherwise name the session with `--session`")];
     type In = In;
     type Out = Claimed;
 

@@ -48,7 +48,7 @@ pub struct In {
     /// How far the work may go, such as `max_files`
     #[serde(default)]
     limits: Limits,
-    /// 0 is the most urgent, 4 the least
+    /// 0 is the most urgent, 4 the least (default: 2)
     #[serde(default)]
     #[schemars(range(min = 0, max = 4))]
     priority: Option<u8>,
@@ -58,6 +58,7 @@ pub struct In {
     /// Globs of the paths it expects to touch
     #[serde(default)]
     paths: Vec<String>,
+    /// Words to find it by, such as `docs`
     #[serde(default)]
     labels: Vec<String>,
     /// The task it is a part of
@@ -82,6 +83,7 @@ impl Op for Create {
         ("kctl task create 'Parse negative numbers' --criteria check:tests", "done when the check `tests` passes"),
         ("kctl task create 'Document it' --needs t-7k2 --labels docs --priority 3", "waits for another task"),
     ];
+    const HELP: &'static str = criteria::HELP;
     type In = In;
     type Out = Whole;
 

@@ -58,6 +58,7 @@ impl Op for Decompose {
         r#"kctl task decompose t-7k2 --parts '{"title":"lexer"}' --parts '{"title":"parser","needs":[0]}'"#,
         "the second part waits for the first",
     )];
+    const HELP: &'static str = criteria::HELP;
     type In = In;
     type Out = Out;
 

@@ -16,7 +16,7 @@ use crate::ops::op::Op;
 #[serde(deny_unknown_fields)]
 pub struct In {
     task: TaskRef,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The `seq` of the last event of the page before

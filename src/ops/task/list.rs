@@ -35,7 +35,7 @@ pub struct In {
     /// Only tasks that this agent holds; looked for among the rows of the page
     #[serde(default)]
     agent: Option<AgentName>,
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last task of the page before
@@ -60,6 +60,8 @@ impl Op for ListTasks {
 
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Line>, Refusal> {
         let limit = page(input.limit)?;
+        let narrowed = input.label.is_some() || input.parent.is_some() || input.commitment.is_some();
+        let is_whole_board = !narrowed && input.status.is_empty() && input.after.is_none() && !input.all;
         let mut query = Query { limit: limit + 1, ..Query::all(Kind::Task) };
         query.statuses = statuses(&input);
         query.parent = input.parent.map(|parent| call.task(&parent)).transpose()?.map(|held| held.value.id.to_string());
@@ -74,6 +76,9 @@ impl Op for ListTasks {
         query.after = input.after.map(|after| call.cursor(Kind::Task, after.as_str())).transpose()?;
         let mut tasks = call.query::<Task>(&query)?;
         call.cut(&mut tasks, limit, "items", |held| held.value.id.to_string());
+        if tasks.is_empty() && is_whole_board {
+            call.left_out(Kind::Task, Self::NAME, "finished or cancelled")?;
+        }
         let held_by = |task: &Task| task.claim.as_ref().map(|claim| claim.agent.clone());
         let items = tasks
             .into_iter()

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::fold::Kind;
@@ -17,7 +18,7 @@ use super::view::Line;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last task of the page before
@@ -43,6 +44,17 @@ impl Op for Ready {
         let rows = call.views()?.ready(after.as_ref(), limit + 1).map_err(fault::of_ledger)?;
         let mut tasks = rows.iter().map(held::<Task>).collect::<Result<Vec<_>, _>>()?;
         call.cut(&mut tasks, limit, "items", |held| held.value.id.to_string());
+        if tasks.is_empty() && after.is_none() {
+            let counts = call.views()?.counts(Kind::Task).map_err(fault::of_ledger)?;
+            let open = counts.iter().filter(|(status, _)| !matches!(status.as_str(), "finished" | "cancelled"));
+            match open.map(|(_, count)| count).sum() {
+                0 => call.left_out(Kind::Task, "task.list", "finished or cancelled")?,
+                waiting => {
+                    let why = format!("none is ready; {waiting} claimed, blocked or waiting for others");
+                    call.propose("task.list", why, json!({}));
+                }
+            }
+        }
         let items = tasks.into_iter().map(|held| Line::of(call, held.value)).collect::<Result<_, _>>()?;
         Ok(List { items })
     }

@@ -18,6 +18,7 @@ use super::{create, needs};
 #[serde(deny_unknown_fields)]
 pub struct In {
     task: TaskRef,
+    /// What is to be done, in one line
     #[serde(default)]
     title: Option<String>,
     /// 0 is the most urgent, 4 the least

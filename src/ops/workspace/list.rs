@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::fold::Kind;
-use crate::domain::id::{AgentName, TaskId};
+use crate::domain::id::{AgentName, TaskId, TaskRef};
 use crate::domain::refusal::Refusal;
 use crate::domain::stamp::Stamp;
 use crate::domain::task::{Task, TaskStatus};
@@ -19,12 +19,12 @@ use crate::ports::ledger::Query;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// How many at most
+    /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last task of the page before
     #[serde(default)]
-    after: Option<String>,
+    after: Option<TaskRef>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -55,7 +55,7 @@ impl Op for ListWorkspaces {
 
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Item>, Refusal> {
         let limit = page(input.limit)?;
-        let after = input.after.map(|after| call.cursor(Kind::Workspace, &after)).transpose()?;
+        let after = input.after.map(|after| call.cursor(Kind::Workspace, after.as_str())).transpose()?;
         let statuses = vec![WorkspaceStatus::Planned.name(), WorkspaceStatus::Open.name()];
         let query = Query { statuses, after, limit: limit + 1, ..Query::all(Kind::Workspace) };
         let mut rows = call.query::<Workspace>(&query)?;

@@ -255,7 +255,7 @@ fn attested(attestation: &Attestation, changed: Vec<String>, now: Stamp) -> Last
     }
 }
 
-/// The state of a task (spec/verification §3).
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
