@@ -139,7 +139,7 @@ fn a_profile_that_cannot_be_read_is_left_as_it_is_and_said() {
     let done = place.data(&["init"]);
     assert!(done["notices"].to_string().contains("line 2"), "{done:#}");
     assert_eq!(fs::read_to_string(place.repo.join(".decapod/kctl.toml")).expect("read"), "version = 1\nchecks = 7\n");
-    assert_eq!(place.refusal(&["task", "create", "x"])["code"], "PROFILE_INVALID", "what cannot be read denies");
+    assert_eq!(place.refusal(&["task", "create", "x", "--criteria", "check:x"])["code"], "PROFILE_INVALID", "what cannot be read denies");
     assert_eq!(place.kctl(&["doctor"]).status, 8);
 }
 

@@ -31,7 +31,7 @@ pub struct In {
     criterion: CriterionId,
     /// Why, for whoever reads the record
     reason: String,
-    /// How long it counts: 24 hours unless given, at most 90 days
+    /// How long it counts, at most 90 days (default: 24h)
     #[serde(default)]
     ttl: Option<Length>,
 }
