@@ -8,6 +8,7 @@ use crate::domain::caller::Caller;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::stamp::Stamp;
 use crate::domain::task::Task;
+use crate::ops::workspace::look::AtRisk;
 use crate::ports::artifacts::ArtifactError;
 use crate::ports::git::GitFault;
 use crate::ports::ledger::LedgerFault;
@@ -59,7 +60,9 @@ pub fn of_git(fault: GitFault) -> Refusal {
         GitFault::IllegalName { name, .. } => Refusal::new(Code::INVALID_VALUE, words).with("value", name),
         GitFault::WouldLose { path, what } => Refusal::new(Code::WOULD_LOSE_WORK, words)
             .with("path", path.display().to_string())
-            .with("would_lose", what.iter().map(|lost| format!("{lost:?}")).collect::<Vec<_>>()),
+            .with("would_lose", AtRisk::of(&what))
+            .with("remedy", "commit it, or move it elsewhere")
+            .next("workspace.list", "names the workspaces and where they are", json!({})),
         GitFault::Taken { path, .. } => {
             Refusal::new(Code::WORKSPACE_FAILED, words).with("path", path.display().to_string())
         }

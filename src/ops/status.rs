@@ -11,6 +11,7 @@ use crate::domain::id::{AgentName, CommitmentId, SessionId, TaskId};
 use crate::domain::refusal::Refusal;
 use crate::domain::stamp::Stamp;
 use crate::domain::task::{Task, TaskStatus};
+use crate::domain::workspace::WorkspaceStatus;
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
 use crate::ops::fault;
@@ -89,7 +90,7 @@ impl Op for Status {
             agent: call.caller.agent.clone(),
             base: call.base()?.map(|base| format!("{} at {}", base.reference, base.commit.short())),
             tasks: counts(call, Kind::Task)?,
-            workspaces: counts(call, Kind::Workspace)?,
+            workspaces: workspaces(call)?,
             work: tasks.into_iter().map(|task| held(task.value, now)).collect(),
             commitments: commitments.into_iter().map(|one| self::owed(one.value, now)).collect(),
         })
@@ -99,6 +100,13 @@ impl Op for Status {
 fn counts(call: &Call<'_>, kind: Kind) -> Result<Vec<Count>, Refusal> {
     let counts = call.views()?.counts(kind).map_err(fault::of_ledger)?;
     Ok(counts.into_iter().map(|(status, count)| Count { status, count }).collect())
+}
+
+/// Those that are there: what was removed is history.
+fn workspaces(call: &Call<'_>) -> Result<Vec<Count>, Refusal> {
+    let mut counts = counts(call, Kind::Workspace)?;
+    counts.retain(|count| count.status != WorkspaceStatus::Removed.name());
+    Ok(counts)
 }
 
 fn held(task: Task, now: Stamp) -> Held {

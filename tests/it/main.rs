@@ -15,6 +15,7 @@ mod hostile;
 mod idempotency;
 mod keeping;
 mod laws;
+mod leaving;
 mod ledger;
 mod place;
 mod publish;

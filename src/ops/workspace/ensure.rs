@@ -208,13 +208,17 @@ fn act(git: &dyn Git, plan: &Plan) -> Result<Repair, Refusal> {
 
 fn failed(why: crate::ports::git::GitFault, plan: &Plan) -> Refusal {
     let refusal = fault::of_git(why);
+    let task = json!({ "task": plan.held.value.task });
+    if refusal.code() == Code::WOULD_LOSE_WORK {
+        return refusal.next("workspace.ensure", "again, once what is listed lies elsewhere", task);
+    }
     if refusal.code() != Code::GIT_FAILED {
         return refusal;
     }
     Refusal::new(Code::WORKSPACE_FAILED, refusal.message())
         .with("path", plan.path_text())
         .with("branch", &plan.branch)
-        .next("workspace.ensure", "tries again and mends what was left", json!({ "task": plan.held.value.task }))
+        .next("workspace.ensure", "tries again and mends what was left", task)
 }
 
 fn answer(call: &mut Call<'_>, task: &Task, plan: &Plan, state: Made) -> Result<Out, Refusal> {

@@ -74,7 +74,7 @@ impl Op for Status {
             let builds_on = git.ancestry(&accepted.commit, commit).map_err(fault::of_git)?;
             blockers.extend(base_moved(builds_on, &accepted.reference));
         }
-        let at_risk = look::at_risk(call, git, &workspace)?;
+        let at_risk = AtRisk::of(&git.losses(&look::leaving(call, git, &workspace)?).map_err(fault::of_git)?);
         let clean = changes.is_empty();
         call.cut(&mut changes, MAX_LISTED as u32, "changes", |change| change.path.to_string());
         Ok(Out {
