@@ -21,7 +21,11 @@ pub fn of_ledger(fault: LedgerFault) -> Refusal {
         LedgerFault::Absent => not_initialised(),
         LedgerFault::Missing(path) => Refusal::new(Code::LEDGER_MISSING, words)
             .with("path", path.display().to_string())
-            .next("ledger.recover", "restores it from a backup, or starts a new one if told to", json!({})),
+            .with(
+                "remedy",
+                "restore a backup with `from`; only where there is none, a person may start an empty ledger",
+            )
+            .next("ledger.recover", "names what it could be recovered from", json!({ "dry_run": true })),
         LedgerFault::Moved { stream, expected, found } => Refusal::new(Code::LEDGER_BUSY, words)
             .with("stream", stream)
             .with("expected", expected)

@@ -8,11 +8,12 @@ use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{EvidenceId, Oid, PublicationId, TaskId, TaskRef};
 use crate::domain::publication::{Cleared, Publication, PublicationEvent};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::task::Task;
+use crate::domain::task::{Task, TaskStatus};
 use crate::ops::call::Call;
 use crate::ops::custody;
 use crate::ops::fault;
 use crate::ops::op::{Op, Span};
+use crate::ops::task::onward;
 use crate::ops::workspace::look::standing;
 use crate::ports::git::{Pushed, RefUpdate, Rejection};
 use crate::rules::publication::{Blocker, Clearance, clear};
@@ -71,6 +72,7 @@ impl Op for Publish {
         let workspace = standing(call, &task.id)?;
         let destination = look::destination(call, &workspace)?;
         let facts = look::facts(call, &task, &workspace, &destination)?;
+        look::warn_of_submodules(call, &workspace)?;
         let clearance = clear(facts).map_err(|blockers| not_cleared(&task, &blockers))?;
         if call.dry_run {
             return Ok(out(clearance.cleared(), None, false, true));
@@ -94,9 +96,9 @@ fn not_cleared(task: &Task, blockers: &[Blocker]) -> Refusal {
             (Code::NOT_CLEARED, format!("{} things stand against publication; the first: {first}", several.len()))
         }
     };
-    Refusal::new(code, message)
-        .with("task", &task.id)
-        .with("blockers", blockers)
+    let refusal = Refusal::new(code, message).with("task", &task.id).with("blockers", blockers);
+    let refusal = if task.status == TaskStatus::Blocked { onward::unblock(refusal, task) } else { refusal };
+    refusal
         .next("validate", "shows everything that publication needs", json!({ "task": task.id, "scope": "branch" }))
         .next("workspace.status", "shows what is in the workspace", json!({ "task": task.id }))
 }
