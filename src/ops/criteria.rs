@@ -60,7 +60,8 @@ fn short(text: &str) -> Result<CriterionInput, String> {
         Some((id, rest)) if !id.contains(':') => (Some(id.parse::<CriterionId>()?), rest),
         _ => (None, text),
     };
-    let (kind, argument) = rest.split_once(':').unwrap_or((rest, ""));
+    let parted = rest.split_once(':');
+    let (kind, argument) = parted.unwrap_or((rest, ""));
     let list = || argument.split(',').map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect();
     let proof = match kind {
         "check" => Proof::Check { check: argument.to_owned() },
@@ -72,7 +73,7 @@ fn short(text: &str) -> Result<CriterionInput, String> {
         }
         "search_none" => Proof::SearchNone { pattern: argument.to_owned(), paths: Vec::new() },
         "diff_scope" => Proof::DiffScope { paths: list() },
-        "attested" => Proof::Attested { question: (!argument.is_empty()).then(|| argument.to_owned()) },
+        "attested" => Proof::Attested { question: parted.map(|_| argument.to_owned()) },
         _ => {
             return Err(format!(
                 "`{kind}` is not a kind of criterion: check, file_exists, file_absent, file_contains, search_none, \

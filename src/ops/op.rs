@@ -52,6 +52,8 @@ pub trait Op {
     const HOLDS: Option<&'static str> = None;
     /// Members of the output that are a secret (I12): a stored answer has `null` in their place.
     const SHOWN_ONCE: &'static [&'static str] = &[];
+    /// Whether a dry run asks for no custody: it shows what a person would do.
+    const SHOWN_TO_ALL: bool = false;
     type In: DeserializeOwned + JsonSchema;
     type Out: Serialize + JsonSchema;
 
@@ -73,6 +75,7 @@ pub struct Entry {
     pub needs: Needs,
     pub span: Span,
     pub shown_once: &'static [&'static str],
+    pub shown_to_all: bool,
     pub prepare: fn(Map<String, Value>) -> Result<Prepared, Refusal>,
 }
 
@@ -105,6 +108,7 @@ pub const fn entry<T: Op + 'static>() -> Entry {
         needs: T::NEEDS,
         span: T::SPAN,
         shown_once: T::SHOWN_ONCE,
+        shown_to_all: T::SHOWN_TO_ALL,
         prepare: prepare::<T>,
     }
 }

@@ -16,6 +16,7 @@ use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
 use crate::ops::fault;
 use crate::ops::op::Op;
+use crate::ops::task::onward::{self, Came};
 use crate::ops::task::view::propose_context;
 use crate::ports::ledger::Query;
 
@@ -139,7 +140,7 @@ fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Resul
     if let Some(task) = mine {
         let id = task.value.id.clone();
         propose_context(call, &id);
-        call.propose("task.finish", "asks the gate", json!({ "task": id }));
+        onward::propose(call, &task.value, Came::Verified)?;
     } else if !call.views()?.ready(None, 1).map_err(fault::of_ledger)?.is_empty() {
         call.propose("task.ready", "lists what can be claimed", json!({}));
     }

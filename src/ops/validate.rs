@@ -10,8 +10,10 @@ use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
+use crate::domain::task::{Task, TaskStatus};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
+use crate::ops::task::onward::{self, Came};
 use crate::ops::verification::assess::{self, Assessed};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
@@ -231,7 +233,7 @@ fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Sho
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state == Standing::Met);
     let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
-    propose(call, subject, &results, verified);
+    propose(call, subject, &results, verified)?;
     Ok(Out {
         scope,
         work_tree: subject.work_tree.display().to_string(),
@@ -243,7 +245,7 @@ fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Sho
     })
 }
 
-fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) {
+fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) -> Result<(), Refusal> {
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
@@ -252,11 +254,14 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");
     }
-    match (&subject.task, verified) {
-        (Some(task), true) => call.propose("task.finish", "asks the gate", json!({ "task": task })),
-        (Some(task), false) => {
-            call.propose("validate", "again, when that is mended", json!({ "task": task }));
+    if let Some(id) = &subject.task {
+        let task = call.load_or_blank::<Task>(id)?.value;
+        if !verified && !task.status.is_over() {
+            call.propose("validate", "again, when that is mended", json!({ "task": id }));
         }
-        (None, _) => {}
+        if verified || task.status != TaskStatus::Claimed {
+            onward::propose(call, &task, Came::Verified)?;
+        }
     }
+    Ok(())
 }

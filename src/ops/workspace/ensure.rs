@@ -16,6 +16,7 @@ use crate::ops::call::{Call, Held};
 use crate::ops::custody;
 use crate::ops::fault;
 use crate::ops::op::{Op, Span};
+use crate::ops::task::onward::{self, Came};
 use crate::ops::task::view::propose_context;
 use crate::ports::git::{Checkout, Git, Repair, Spot, Standing};
 use crate::rules::workspace as place;
@@ -230,7 +231,7 @@ fn answer(call: &mut Call<'_>, task: &Task, plan: &Plan, state: Made) -> Result<
     };
     let baseline = call.load_or_blank::<Workspace>(&task.id)?.value.baseline.len();
     propose_context(call, &task.id);
-    call.propose("validate", "runs the checks that are due, in the workspace", json!({ "task": task.id }));
+    onward::propose(call, task, Came::Unverified)?;
     Ok(Out {
         task: task.id.clone(),
         path: plan.path_text(),

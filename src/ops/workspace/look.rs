@@ -37,18 +37,25 @@ pub struct Changed {
     pub kind: String,
 }
 
-impl Changed {
-    pub fn of(change: &Change) -> Self {
-        let kind = match &change.kind {
-            ChangeKind::Added => "added".to_owned(),
-            ChangeKind::Modified => "modified".to_owned(),
-            ChangeKind::Deleted => "deleted".to_owned(),
-            ChangeKind::TypeChanged => "type_changed".to_owned(),
-            ChangeKind::Untracked => "untracked".to_owned(),
-            ChangeKind::Renamed { from } => format!("renamed from {from}"),
-            ChangeKind::Conflicted => "conflicted".to_owned(),
-        };
-        Self { path: change.path.to_string(), kind }
+/// Changed paths for people, each once: what was staged and then changed again is one path.
+pub fn by_path(changes: &[Change]) -> Vec<Changed> {
+    let one = |changes: &[Change]| {
+        let mut kinds: Vec<String> = changes.iter().map(|change| kind(&change.kind)).collect();
+        kinds.dedup();
+        Changed { path: changes[0].path.to_string(), kind: kinds.join(", then ") }
+    };
+    changes.chunk_by(|a, b| a.path == b.path).map(one).collect()
+}
+
+fn kind(kind: &ChangeKind) -> String {
+    match kind {
+        ChangeKind::Added => "added".to_owned(),
+        ChangeKind::Modified => "modified".to_owned(),
+        ChangeKind::Deleted => "deleted".to_owned(),
+        ChangeKind::TypeChanged => "type_changed".to_owned(),
+        ChangeKind::Untracked => "untracked".to_owned(),
+        ChangeKind::Renamed { from } => format!("renamed from {from}"),
+        ChangeKind::Conflicted => "conflicted".to_owned(),
     }
 }
 

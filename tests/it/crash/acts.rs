@@ -196,7 +196,6 @@ fn wide(ids: &Ids) -> Vec<Act> {
         Act { legal: &["WORKSPACE_REQUIRED"], ..Act::new("workspace.remove", json!({ "task": out })) },
         Act { after: finishes, ..Act::new("validate", json!({ "task": open, "scope": "branch" })) },
         Act::new("publish", json!({ "task": done })),
-        Act { after: sets_up_again, ..Act::new("uninstall", json!({})) },
     ]
 }
 
@@ -216,7 +215,9 @@ pub fn personal() -> Stage {
         after: is_gone,
         ..Act::new("uninstall", purge)
     };
-    Stage { rig, saved, acts: vec![attest, purge] }
+    let uninstall =
+        Act { needs_terminal: true, after: sets_up_again, ..Act::new("uninstall", json!({ "words": ["uninstall"] })) };
+    Stage { rig, saved, acts: vec![attest, uninstall, purge] }
 }
 
 /// Nothing but lock files stays, and kctl can be set up anew.
