@@ -48,6 +48,9 @@ fn take_the_way_out(ada: &Agent<'_>, refusal: &Value) -> Value {
     removed(ada, next.unwrap_or_else(|| panic!("no way out: {refusal:#}"))["params"].clone())
 }
 
+/// Leaves a commit behind that no branch has, and gives it.
+type Way<'w> = &'w dyn Fn(&Place, &Path) -> String;
+
 #[test]
 fn commits_that_only_the_log_of_the_head_has_are_not_lost() {
     let detached = |place: &Place, path: &Path| {
@@ -86,7 +89,7 @@ fn commits_that_only_the_log_of_the_head_has_are_not_lost() {
         place.git_in(path, &["reflog", "expire", "--expire=now", "HEAD"]);
         commit
     };
-    let ways: [&dyn Fn(&Place, &Path) -> String; 5] = [&detached, &reset, &moved, &still_there, &private];
+    let ways: [Way<'_>; 5] = [&detached, &reset, &moved, &still_there, &private];
     for (nth, way) in ways.iter().enumerate() {
         let place = Place::new();
         let ada = place.agent("ada");
