@@ -41,6 +41,11 @@ impl Layout {
         self.dir.join("worktrees.git.lock")
     }
 
+    /// Where backups were written, one path a line: the way back is known even where the ledger is gone.
+    pub fn backups(&self) -> PathBuf {
+        self.dir.join("backups")
+    }
+
     pub fn artifacts(&self) -> PathBuf {
         self.dir.join("artifacts")
     }

@@ -13,5 +13,6 @@ pub mod passages;
 pub mod process;
 pub mod shell;
 pub mod sqlite;
+pub mod stdout;
 pub mod trees;
 pub mod world;

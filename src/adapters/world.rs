@@ -116,7 +116,27 @@ impl Secrets for SecretFiles {
     fn place(&self) -> Result<String, String> {
         Self::dir().map(|dir| dir.display().to_string())
     }
+
+    #[cfg(unix)]
+    fn exposed(&self) -> Vec<String> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let Ok(dir) = Self::dir() else { return Vec::new() };
+        let files = fs::read_dir(&dir).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+        let open = |path: &PathBuf| {
+            fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_symlink() && meta.permissions().mode() & 0o077 != 0)
+        };
+        let all = std::iter::once(dir.clone()).chain(files).take(MAX_LOOKED_AT);
+        all.filter(open).map(|path| path.display().to_string()).collect()
+    }
+
+    #[cfg(not(unix))]
+    fn exposed(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
+
+/// How many files of the state directory are looked at.
+const MAX_LOOKED_AT: usize = 10_000;
 
 #[cfg(unix)]
 fn private(path: &Path, mode: u32) -> std::io::Result<()> {

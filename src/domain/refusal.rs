@@ -145,6 +145,7 @@ codes! {
     REMOTE_DIFFERS = 1906, Publication, recoverable true, retry true, "The push was accepted, but the remote does not hold the commit";
     PUSH_REJECTED = 1907, Publication, recoverable true, retry false, "The remote refused the push; its words are given";
     BASE_UNKNOWN = 1908, Publication, recoverable true, retry false, "The accepted base, or its profile, cannot be read";
+    INTERRUPTED = 1909, Publication, recoverable true, retry true, "kctl ended between beginning to publish and recording how it went";
     // storage
     LEDGER_MISSING = 2001, Storage, recoverable true, retry false, "There was a ledger here and it is gone; missing is never empty";
     LEDGER_CORRUPT = 2002, Storage, recoverable true, retry false, "The ledger does not verify; what, is named";

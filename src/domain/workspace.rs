@@ -21,7 +21,12 @@ pub enum WorkspaceEvent {
     #[serde(rename = "workspace.abandoned")]
     Abandoned { reason: String },
     #[serde(rename = "workspace.removed")]
-    Removed { branch_deleted: bool },
+    Removed {
+        branch_deleted: bool,
+        /// Commits that no branch had; a ref below `refs/decapod/kept` holds each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<Oid>,
+    },
 }
 
 /// A path that differed from its base before the work began.
@@ -100,7 +105,7 @@ impl Entity for Workspace {
                 self.baseline.clone_from(baseline);
                 self.opened_at = meta.at;
             }
-            WorkspaceEvent::Abandoned { reason: _ } | WorkspaceEvent::Removed { branch_deleted: _ } => {
+            WorkspaceEvent::Abandoned { reason: _ } | WorkspaceEvent::Removed { .. } => {
                 self.status = WorkspaceStatus::Removed;
             }
         }

@@ -16,6 +16,7 @@ use crate::adapters::layout::Layout;
 use crate::adapters::passages::PassageIndex;
 use crate::adapters::process::{Supervisor, interrupted};
 use crate::adapters::sqlite::SqliteLedgers;
+use crate::adapters::stdout::stdout;
 use crate::adapters::trees::LocalTrees;
 use crate::adapters::world::{
     FileLocks, SecretFiles, SystemClock, SystemEnv, SystemIds, TerminalProgress, current_dir, current_program,
@@ -277,7 +278,7 @@ fn print_status(answer: &[u8], status: u8) -> u8 {
 
 fn emit(answer: &[u8], beside: &[u8], status: u8) -> u8 {
     failpoint::reach("answer.emitting");
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     let status = cli::emit(&mut stdout, &mut std::io::stderr(), answer, beside, status);
     // What is still buffered was flushed above; a second try at exit must not say anything.
     let _ = stdout.flush();

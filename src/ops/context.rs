@@ -15,10 +15,11 @@ use crate::domain::id::TaskRef;
 use crate::domain::path::TreePath;
 use crate::domain::plan::Place;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::task::Task;
+use crate::domain::task::{Task, TaskStatus};
 use crate::ops::call::Call;
 use crate::ops::fault;
 use crate::ops::op::Op;
+use crate::ops::task::onward::{self, Came};
 use crate::ops::verification::gate::{self, words};
 use crate::ops::verification::subject::Subject;
 use crate::ports::files::Files;
@@ -119,7 +120,7 @@ impl Op for Resolve {
         optional.push((Kind::Notes, notes(task.as_ref())));
         let parts = Parts { required, mandates, optional, have: input.have };
         let capsule = pack(parts, budget).map_err(|overflow| overflowed(&overflow, task.as_ref()))?;
-        propose(call, task.as_ref());
+        propose(call, task.as_ref())?;
         Ok(Out { capsule, coverage, problems })
     }
 }
@@ -324,8 +325,13 @@ fn overflowed(overflow: &Overflow, task: Option<&Task>) -> Refusal {
         .next("context.resolve", "asks for the room that is needed", params)
 }
 
-fn propose(call: &mut Call<'_>, task: Option<&Task>) {
-    let Some(task) = task else { return };
-    call.propose("validate", "runs the checks that are due", json!({ "task": task.id }));
-    call.propose("task.complete", "claims that it is done", json!({ "task": task.id, "summary": "what was done" }));
+fn propose(call: &mut Call<'_>, task: Option<&Task>) -> Result<(), Refusal> {
+    let Some(task) = task else { return Ok(()) };
+    onward::propose(call, task, Came::Unverified)?;
+    let held = call.caller.session.is_some()
+        && task.live_claim(call.now()).is_some_and(|claim| claim.session == call.caller.session);
+    if held && task.status == TaskStatus::Claimed {
+        call.propose("task.complete", "claims that it is done", json!({ "task": task.id, "summary": "what was done" }));
+    }
+    Ok(())
 }

@@ -125,16 +125,15 @@ const KINDS: [&str; 14] = [
     "judgement",
 ];
 
-fn given(argument: &str) -> Option<String> {
-    (!argument.is_empty()).then(|| argument.to_owned())
-}
-
 fn short(text: &str) -> Result<CriterionInput, String> {
     let (id, rest) = match text.split_once('=') {
         Some((id, rest)) if !id.contains(':') => (Some(id.parse::<CriterionId>()?), rest),
         _ => (None, text),
     };
-    let (kind, argument) = rest.split_once(':').unwrap_or((rest, ""));
+    let parted = rest.split_once(':');
+    let (kind, argument) = parted.unwrap_or((rest, ""));
+    // Written with nothing behind the colon it is empty, and is refused for that.
+    let given = || parted.map(|_| argument.to_owned());
     let list = || argument.split(',').map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect();
     let proof = match kind {
         "check" => Proof::Check { check: argument.to_owned() },
@@ -151,9 +150,9 @@ fn short(text: &str) -> Result<CriterionInput, String> {
         "yaml_valid" => Proof::YamlValid { path: argument.to_owned() },
         "parses" => Proof::Parses { path: argument.to_owned() },
         "citation" => Proof::Citation { sources: list() },
-        "receipt" => Proof::Receipt { signer: given(argument) },
-        "attested" => Proof::Attested { question: given(argument) },
-        "judgement" => Proof::Judgement { question: given(argument) },
+        "receipt" => Proof::Receipt { signer: given() },
+        "attested" => Proof::Attested { question: given() },
+        "judgement" => Proof::Judgement { question: given() },
         _ => return Err(format!("`{kind}` is not a kind of criterion: {}", KINDS.join(", "))),
     };
     Ok(CriterionInput { id, statement: None, required: true, proof })

@@ -10,7 +10,7 @@ use crate::domain::task::{Task, TaskStatus};
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ports::world::token_digest;
 
-use super::call::Call;
+use super::call::{Call, Held};
 use super::fault;
 use super::waist::{Envelope, Presented};
 
@@ -35,10 +35,8 @@ pub fn identify(
     custody: Custody,
 ) -> Result<Caller, Refusal> {
     let unknown = Caller { grade: presented.grade, host: presented.host.clone(), ..Caller::unknown(presented.door) };
-    let env = |name| call.world.env.var(name).filter(|value| !value.is_empty());
-    let token = envelope.token.clone().or_else(|| if envelope.session.is_none() { env(TOKEN_VAR) } else { None });
     let presented_in_words = envelope.session.is_some() || envelope.token.is_some();
-    let named = envelope.session.clone().or_else(|| token_session(token.as_deref())).or_else(|| env(SESSION_VAR));
+    let (named, token) = named(call, envelope);
     let Some(named) = named else {
         return match token {
             Some(_) => Err(fault::session_invalid("the token is not one of kctl's", &unknown)),
@@ -64,6 +62,26 @@ pub fn identify(
         }
         Err(refusal) => Err(refusal),
     }
+}
+
+/// The session that the call names, and the token it carries.
+fn named(call: &Call<'_>, envelope: &Envelope) -> (Option<String>, Option<String>) {
+    let env = |name| call.world.env.var(name).filter(|value| !value.is_empty());
+    let token = envelope.token.clone().or_else(|| if envelope.session.is_none() { env(TOKEN_VAR) } else { None });
+    let named = envelope.session.clone().or_else(|| token_session(token.as_deref())).or_else(|| env(SESSION_VAR));
+    (named, token)
+}
+
+/// The session that the call names, if it was released. Its token went with it; one that is sent must be right.
+pub fn released(call: &Call<'_>, envelope: &Envelope) -> Result<Option<SessionId>, Refusal> {
+    if call.ledger.is_none() {
+        return Ok(None);
+    }
+    let (named, token) = named(call, envelope);
+    let Some(Ok(id)) = named.map(|named| named.parse::<SessionId>()) else { return Ok(None) };
+    let Some(Held { value: session, .. }) = call.load::<Session>(&id)? else { return Ok(None) };
+    let right = token.is_none_or(|token| session.token_digest.as_ref() == Some(&token_digest(&token)));
+    Ok((session.released && right).then_some(id))
 }
 
 /// A token begins with the id of its session.

@@ -217,6 +217,13 @@ fn clock(call: &Call<'_>) -> Result<Finding, Refusal> {
 }
 
 fn secrets(call: &Call<'_>) -> Finding {
+    let exposed = call.world.secrets.exposed();
+    if let Some(first) = exposed.first() {
+        let what =
+            format!("{} can be read or written by others: `{first}`", counted(exposed.len(), "file or directory"));
+        let what = if exposed.len() == 1 { format!("`{first}` can be read or written by others") } else { what };
+        return problem("secrets", what, format!("chmod go-rwx '{first}', and end the session that it belongs to"));
+    }
     match call.world.secrets.place() {
         Ok(place) => ok("secrets", format!("tokens are kept in {place}")),
         Err(why) => warning("secrets", why, "set HOME or XDG_STATE_HOME, or send the token with each call"),

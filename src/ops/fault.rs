@@ -8,6 +8,7 @@ use crate::domain::caller::Caller;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::stamp::Stamp;
 use crate::domain::task::Task;
+use crate::ops::workspace::look::AtRisk;
 use crate::ports::artifacts::ArtifactError;
 use crate::ports::git::GitFault;
 use crate::ports::ledger::LedgerFault;
@@ -20,7 +21,11 @@ pub fn of_ledger(fault: LedgerFault) -> Refusal {
         LedgerFault::Absent => not_initialised(),
         LedgerFault::Missing(path) => Refusal::new(Code::LEDGER_MISSING, words)
             .with("path", path.display().to_string())
-            .next("ledger.recover", "restores it from a backup, or starts a new one if told to", json!({})),
+            .with(
+                "remedy",
+                "restore a backup with `from`; only where there is none, a person may start an empty ledger",
+            )
+            .next("ledger.recover", "names what it could be recovered from", json!({ "dry_run": true })),
         LedgerFault::Moved { stream, expected, found } => Refusal::new(Code::LEDGER_BUSY, words)
             .with("stream", stream)
             .with("expected", expected)
@@ -59,7 +64,9 @@ pub fn of_git(fault: GitFault) -> Refusal {
         GitFault::IllegalName { name, .. } => Refusal::new(Code::INVALID_VALUE, words).with("value", name),
         GitFault::WouldLose { path, what } => Refusal::new(Code::WOULD_LOSE_WORK, words)
             .with("path", path.display().to_string())
-            .with("would_lose", what.iter().map(|lost| format!("{lost:?}")).collect::<Vec<_>>()),
+            .with("would_lose", AtRisk::of(&what))
+            .with("remedy", "commit it, or move it elsewhere")
+            .next("workspace.list", "names the workspaces and where they are", json!({})),
         GitFault::Taken { path, .. } => {
             Refusal::new(Code::WORKSPACE_FAILED, words).with("path", path.display().to_string())
         }

@@ -57,6 +57,8 @@ pub trait Op {
     const HOLDS: Option<&'static str> = None;
     /// Members of the output that are a secret (I12): a stored answer has `null` in their place.
     const SHOWN_ONCE: &'static [&'static str] = &[];
+    /// Whether a dry run asks for no custody: it shows what a person would do.
+    const SHOWN_TO_ALL: bool = false;
     type In: DeserializeOwned + JsonSchema;
     type Out: Serialize + JsonSchema;
 
@@ -79,6 +81,7 @@ pub struct Entry {
     pub span: Span,
     pub asks_base: bool,
     pub shown_once: &'static [&'static str],
+    pub shown_to_all: bool,
     pub prepare: fn(Map<String, Value>) -> Result<Prepared, Refusal>,
 }
 
@@ -113,6 +116,7 @@ pub const fn entry<T: Op + 'static>() -> Entry {
         span: T::SPAN,
         asks_base: T::ASKS_BASE,
         shown_once: T::SHOWN_ONCE,
+        shown_to_all: T::SHOWN_TO_ALL,
         prepare: prepare::<T>,
     }
 }

@@ -38,6 +38,7 @@ pub static OPS: &[Entry] = &[
     entry::<workspace::status::Status>(),
     entry::<workspace::list::ListWorkspaces>(),
     entry::<workspace::remove::Remove>(),
+    entry::<workspace::prune::Prune>(),
     entry::<context::Resolve>(),
     entry::<validate::Validate>(),
     entry::<evidence::list::ListEvidence>(),

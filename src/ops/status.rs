@@ -11,11 +11,13 @@ use crate::domain::id::{AgentName, CommitmentId, SessionId, TaskId};
 use crate::domain::refusal::Refusal;
 use crate::domain::stamp::Stamp;
 use crate::domain::task::{Task, TaskStatus};
+use crate::domain::workspace::WorkspaceStatus;
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
 use crate::ops::custody::SESSION_INVALID;
 use crate::ops::fault;
 use crate::ops::op::Op;
+use crate::ops::task::onward::{self, Came};
 use crate::ops::task::view::propose_context;
 use crate::ports::ledger::Query;
 
@@ -92,7 +94,7 @@ impl Op for Status {
             agent: call.caller.agent.clone(),
             base: call.base()?.map(|base| format!("{} at {}", base.reference, base.commit.short())),
             tasks: counts(call, Kind::Task)?,
-            workspaces: counts(call, Kind::Workspace)?,
+            workspaces: workspaces(call)?,
             work: tasks.into_iter().map(|task| held(task.value, now)).collect(),
             commitments: commitments.into_iter().map(|one| self::owed(one.value, now)).collect(),
         })
@@ -111,6 +113,13 @@ fn unjudged(call: &mut Call<'_>) -> Result<(), Refusal> {
 fn counts(call: &Call<'_>, kind: Kind) -> Result<Vec<Count>, Refusal> {
     let counts = call.views()?.counts(kind).map_err(fault::of_ledger)?;
     Ok(counts.into_iter().map(|(status, count)| Count { status, count }).collect())
+}
+
+/// Those that are there: what was removed is history.
+fn workspaces(call: &Call<'_>) -> Result<Vec<Count>, Refusal> {
+    let mut counts = counts(call, Kind::Workspace)?;
+    counts.retain(|count| count.status != WorkspaceStatus::Removed.name());
+    Ok(counts)
 }
 
 fn held(task: Task, now: Stamp) -> Held {
@@ -146,7 +155,7 @@ fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Resul
     if let Some(task) = mine {
         let id = task.value.id.clone();
         propose_context(call, &id);
-        call.propose("task.finish", "asks the gate", json!({ "task": id }));
+        onward::propose(call, &task.value, Came::Verified)?;
     } else if !call.views()?.ready(None, 1).map_err(fault::of_ledger)?.is_empty() {
         call.propose("task.ready", "lists what can be claimed", json!({}));
     } else if call.views()?.counts(Kind::Task).map_err(fault::of_ledger)?.is_empty() {

@@ -23,7 +23,7 @@ use super::init::MAX_AGENTS_BYTES;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// Delete the ledger and all evidence as well, for good; only a person may
+    /// Delete the ledger and all evidence as well, for good
     #[serde(default)]
     purge: bool,
 }
@@ -41,14 +41,15 @@ impl Op for Uninstall {
     const NAME: &'static str = "uninstall";
     const ABOUT: &'static str = "Take back what init put into the repository; the ledger stays unless it is purged";
     const EFFECT: Effect = Effect::Irreversible;
-    const CUSTODY: Custody = Custody::None;
+    const CUSTODY: Custody = Custody::Person;
     const NEEDS: Needs = Needs::Repository;
     const SPAN: Span = Span::Steps;
+    const SHOWN_TO_ALL: bool = true;
     const COLUMNS: &'static [&'static str] = &["does", "why"];
     const HIDDEN: &'static [&'static str] = &["steps.text"];
     const TEXTS: &'static [&'static str] = &["steps.text"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
-        &[("kctl uninstall --dry-run", "shows what would go and what would stay")];
+        &[("kctl uninstall --dry-run", "shows what would go and what would stay; anybody may look")];
     type In = In;
     type Out = Out;
 

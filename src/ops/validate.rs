@@ -15,11 +15,12 @@ use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
-use crate::domain::task::Task;
+use crate::domain::task::{Task, TaskStatus};
 use crate::domain::tree::Snapshot;
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
+use crate::ops::task::onward::{self, Came};
 use crate::ops::verification::assess::{self, Assessed};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
@@ -300,7 +301,7 @@ fn answer(
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state.is_settled());
     let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
-    propose(call, subject, &results, verified);
+    propose(call, subject, &results, verified)?;
     Ok(Out {
         scope,
         work_tree: subject.work_tree.display().to_string(),
@@ -312,7 +313,7 @@ fn answer(
     })
 }
 
-fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) {
+fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) -> Result<(), Refusal> {
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
@@ -321,11 +322,14 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");
     }
-    match (&subject.task, verified) {
-        (Some(task), true) => call.propose("task.finish", "asks the gate", json!({ "task": task })),
-        (Some(task), false) => {
-            call.propose("validate", "again, when that is mended", json!({ "task": task }));
+    if let Some(id) = &subject.task {
+        let task = call.load_or_blank::<Task>(id)?.value;
+        if !verified && !task.status.is_over() {
+            call.propose("validate", "again, when that is mended", json!({ "task": id }));
         }
-        (None, _) => {}
+        if verified || task.status != TaskStatus::Claimed {
+            onward::propose(call, &task, Came::Verified)?;
+        }
     }
+    Ok(())
 }

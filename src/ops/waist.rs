@@ -7,6 +7,7 @@ use crate::domain::answer::{Answer, Receipt, Warning};
 use crate::domain::caller::{Caller, Door, Grade};
 use crate::domain::digest::Digest;
 use crate::domain::effect::Effect;
+use crate::domain::id::SessionId;
 use crate::domain::refusal::{Code, Refusal};
 use crate::ports::ledger::{Access, LedgerFault, StoredAnswer};
 
@@ -56,7 +57,10 @@ pub fn call(
     let request = Digest::of_json(&(name, &params));
     let prepared = (entry.prepare)(params)?;
     let mut call = open(world, entry, envelope.dry_run)?;
-    call.caller = custody::identify(&mut call, presented, &envelope, entry.info.custody)?;
+    call.caller = match custody::identify(&mut call, presented, &envelope, entry.info.custody) {
+        Ok(caller) => caller,
+        Err(refusal) => return before_release(&call, &envelope, entry, request)?.ok_or(refusal),
+    };
     let key = envelope.idempotency_key.as_deref().filter(|_| entry.info.effect.changes() && !call.dry_run);
     let key = key.map(|key| Key { stored_as: owned_by(&call.caller, key), shown: key, request });
     run(&mut call, entry, prepared, key.as_ref())
@@ -72,7 +76,24 @@ struct Key<'k> {
 }
 
 fn owned_by(caller: &Caller, key: &str) -> String {
-    format!("{}/{key}", caller.session.as_ref().map_or("-", |session| session.as_str()))
+    stored_as(caller.session.as_ref(), key)
+}
+
+fn stored_as(session: Option<&SessionId>, key: &str) -> String {
+    format!("{}/{key}", session.map_or("-", |session| session.as_str()))
+}
+
+/// What a session was answered under this key before it was released: the release itself may be asked again, by a
+/// caller that never saw its answer.
+fn before_release(
+    call: &Call<'_>,
+    envelope: &Envelope,
+    entry: &Entry,
+    request: Digest,
+) -> Result<Option<Answer>, Refusal> {
+    let key = envelope.idempotency_key.as_deref().filter(|_| entry.info.effect.changes() && !envelope.dry_run);
+    let (Some(key), Some(session)) = (key, custody::released(call, envelope)?) else { return Ok(None) };
+    replayed(call, Some(&Key { stored_as: stored_as(Some(&session), key), shown: key, request }))
 }
 
 /// The operation's answer as it stands.
@@ -184,8 +205,15 @@ fn run(call: &mut Call<'_>, entry: &Entry, prepared: Prepared, key: Option<&Key<
     }
 }
 
+fn judge(call: &mut Call<'_>, entry: &Entry, prepared: &Prepared) -> Result<(), Refusal> {
+    if call.dry_run && entry.shown_to_all {
+        return Ok(());
+    }
+    custody::judge(call, entry.info.custody, prepared.task.as_ref())
+}
+
 fn in_steps(call: &mut Call<'_>, entry: &Entry, prepared: Prepared, key: Option<&Key<'_>>) -> Result<Answer, Refusal> {
-    custody::judge(call, entry.info.custody, prepared.task.as_ref())?;
+    judge(call, entry, &prepared)?;
     let data = (prepared.run)(call)?;
     let Some(key) = key.filter(|_| call.ledger.is_some()) else { return Ok(answer(call, data)) };
     call.step(|call| match replayed(call, Some(key))? {
@@ -216,7 +244,7 @@ fn decide(call: &mut Call<'_>, entry: &Entry, prepared: Prepared, key: Option<&K
     if let Some(first) = replayed(call, key)? {
         return Ok(Done::Before(first));
     }
-    custody::judge(call, entry.info.custody, prepared.task.as_ref())?;
+    judge(call, entry, &prepared)?;
     let data = (prepared.run)(call)?;
     if let Some(key) = key {
         remember(call, entry, key, data.clone())?;

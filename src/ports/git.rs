@@ -4,6 +4,7 @@
 //! to a remote or makes a worktree runs the git program under the user's own configuration, as the user would.
 
 mod facts;
+mod losses;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ pub use facts::{
     Head, InProgress, Layer, Listed, LockFile, Place, Pushed, RefUpdate, Rejection, RemoteUrl, Repair, Spot, Standing,
     Submodule, Unpublished, Worktree,
 };
+pub use losses::{Leaving, Lost, Whose};
 
 use crate::domain::id::Oid;
 use crate::domain::path::TreePath;
@@ -50,7 +52,7 @@ pub enum GitFault {
     TooMany { what: &'static str, limit: usize },
     #[error("git's data cannot be read: {words}")]
     Broken { words: String },
-    #[error("`{}` would lose what is in it and nowhere else", .path.display())]
+    #[error("removing `{}` would lose {}", .path.display(), losses::in_words(what))]
     WouldLose { path: PathBuf, what: Vec<Lost> },
     #[error("`{}` cannot be used for a worktree: {why}", .path.display())]
     Taken { path: PathBuf, why: String },
@@ -64,17 +66,6 @@ pub enum GitFault {
     Unreachable { remote: String, words: String },
     #[error(transparent)]
     Tree(#[from] super::trees::TreeFault),
-}
-
-/// Something that a removal would lose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lost {
-    /// A file that differs from what is recorded, or is not recorded at all.
-    File(TreePath),
-    /// Commits of a submodule, or of a detached head, that no other ref keeps.
-    Commits { path: TreePath, commits: Vec<CommitLine> },
-    /// A worktree that somebody locked on purpose.
-    Locked { reason: String },
 }
 
 pub type GitResult<T> = Result<T, GitFault>;
@@ -110,9 +101,6 @@ pub trait Git: Send + Sync {
     /// Every path that differs from `base` in a commit, in the index or on disk. A rename is a deletion and an
     /// addition here, so that both its sides are named.
     fn changed_since(&self, work_tree: &Path, base: &Oid) -> GitResult<Vec<Change>>;
-    /// What git ignores in the worktree; a directory that is ignored as a whole is one path that ends with `/`.
-    fn ignored(&self, work_tree: &Path) -> GitResult<Vec<TreePath>>;
-
     /// Whether git ignores `path`, itself or by one of its directories.
     fn is_ignored(&self, work_tree: &Path, path: &str) -> GitResult<bool>;
 
@@ -136,8 +124,15 @@ pub trait Git: Send + Sync {
     /// Makes the worktree at `path` sound again after a crash of [`Git::add_worktree`], or refuses and names what
     /// clearing it would lose (I11). The caller holds the root's lock, so that no living `add` is taken for a dead one.
     fn repair_worktree(&self, path: &Path, checkout: &Checkout) -> GitResult<Repair>;
-    /// Removes a worktree that holds nothing uncommitted; ignored files go with it. Refuses otherwise (I11).
-    fn remove_worktree(&self, path: &Path) -> GitResult<()>;
+    /// All that would go with the worktree and its branch and that is nowhere else (I11).
+    ///
+    /// # Errors
+    /// `Taken` where what is at the path is not a worktree that can be removed.
+    fn losses(&self, leaving: &Leaving) -> GitResult<Vec<Lost>>;
+    /// Removes the worktree, after one more look: what it would lose beyond `accepted` refuses it. The branch stays.
+    fn remove_worktree(&self, leaving: &Leaving, accepted: &[Lost]) -> GitResult<()>;
+    /// Makes `reference` (a full name) hold `commit`, so that nothing forgets it.
+    fn keep(&self, commit: &Oid, reference: &str) -> GitResult<()>;
 
     fn submodules(&self, work_tree: &Path) -> GitResult<Vec<Submodule>>;
     /// Fetches and checks out all submodules. Git's own limits on protocols hold.

@@ -118,6 +118,8 @@ pub trait Views {
     /// When the ledger cannot be read.
     fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, LedgerFault>;
 
+    /// The last event of this origin; of the origin that wrote last, where this one, new since a recovery, has none.
+    ///
     /// # Errors
     /// When the ledger cannot be read.
     fn head(&self) -> Result<Option<LedgerHead>, LedgerFault>;
@@ -213,6 +215,10 @@ pub trait Ledgers {
     /// When nothing could be recovered.
     fn recover(&self, common_dir: &Path, from: &RecoverFrom) -> Result<Recovered, LedgerFault>;
 
+    /// What a recovery could read: the file in its place, those that were set aside, backups that were made from here
+    /// and are still where they were written. Most events first.
+    fn sources(&self, common_dir: &Path) -> Vec<Source>;
+
     /// Deletes the ledger, its artifacts, caches and markers, for good. The lock file stays.
     ///
     /// # Errors
@@ -298,6 +304,16 @@ pub struct Recovered {
     pub kept: Option<String>,
     /// What it was recovered from.
     pub source: String,
+}
+
+/// A file that a recovery could read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Source {
+    pub path: String,
+    /// How many events can be read of it.
+    pub events: u64,
+    /// Whether it is the file in the ledger's place, which is read where no other is named.
+    pub in_place: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -44,6 +44,9 @@ pub trait Secrets {
     /// # Errors
     /// In words, when there is no such place.
     fn place(&self) -> Result<String, String>;
+
+    /// What of that place others than its owner may read or write.
+    fn exposed(&self) -> Vec<String>;
 }
 
 /// Shows a person what goes on during a long call. It is no part of the answer.

@@ -90,7 +90,27 @@ pub fn text(field: &str, text: &str, least: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// A text in one line, such as a title: nothing that moves a cursor or starts another line.
+///
+/// # Errors
+/// `INVALID_VALUE` with the field.
+pub fn line(field: &str, line: &str) -> Result<(), Refusal> {
+    text(field, line, 1)?;
+    match line.chars().find(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+        None => Ok(()),
+        Some(c) => {
+            let words = format!("`{field}` is one line without control characters, and has {}", c.escape_unicode());
+            Err(Refusal::invalid(field, words))
+        }
+    }
+}
+
 fn criterion(field: &str, criterion: &Criterion) -> Result<(), Refusal> {
+    if let Proof::Attested { question: Some(question) } | Proof::Judgement { question: Some(question) } =
+        &criterion.proof
+    {
+        text(&format!("{field}.question"), question, 1)?;
+    }
     text(&format!("{field}.statement"), &criterion.statement, 1)?;
     match &criterion.proof {
         Proof::Check { check } if check.is_empty() => vacuous(field, "check", "names no check"),
@@ -129,12 +149,7 @@ fn criterion(field: &str, criterion: &Criterion) -> Result<(), Refusal> {
         }
         Proof::Citation { sources } => cited(field, sources),
         Proof::Receipt { signer: Some(signer) } => text(&format!("{field}.signer"), signer, 1),
-        Proof::Attested { question: Some(question) } | Proof::Judgement { question: Some(question) } => {
-            text(&format!("{field}.question"), question, 1)
-        }
-        Proof::Receipt { signer: None } | Proof::Attested { question: None } | Proof::Judgement { question: None } => {
-            Ok(())
-        }
+        Proof::Receipt { signer: None } | Proof::Attested { .. } | Proof::Judgement { .. } => Ok(()),
     }
 }
 

@@ -33,18 +33,22 @@ fn slug(title: &str) -> String {
     slug
 }
 
-/// The directory of a task's workspace: `<dir>/<task>`, where `dir` is the profile's, from the top of the root's work
-/// tree, or `<root>.work` beside it.
+/// The directory of a task's workspace.
 pub fn path(root: &Path, dir: Option<&str>, task: &TaskId) -> PathBuf {
-    let parent = match dir {
+    home(root, dir).join(task.as_str())
+}
+
+/// The directory that workspaces lie in: the profile's `dir`, from the top of the root's work tree, or `<root>.work`
+/// beside it.
+pub fn home(root: &Path, dir: Option<&str>) -> PathBuf {
+    match dir {
         Some(dir) => normal(&root.join(dir)),
         None => {
             let mut name = root.file_name().unwrap_or_default().to_owned();
             name.push(".work");
             root.with_file_name(name)
         }
-    };
-    parent.join(task.as_str())
+    }
 }
 
 /// Removes `.` and resolves `..` by name.

@@ -40,6 +40,7 @@ fn a_lost_ledger_is_missed_and_comes_back_from_a_backup() {
     fs::remove_file(place.repo.join(".git/decapod/ledger.db")).expect("removed");
     let missing = place.call("task.list", json!({})).expect_err("missing is never empty");
     assert_eq!((&missing["code"], proposed(&missing)), (&json!("LEDGER_MISSING"), vec!["ledger.recover".to_owned()]));
+    assert_eq!(missing["next"][0]["params"], json!({ "dry_run": true }));
     for op in ["task.create", "init"] {
         let params = if op == "init" { json!({}) } else { json!({ "title": "x" }) };
         let refusal = place.call(op, params).expect_err("nothing is begun beside a lost ledger");
@@ -47,8 +48,16 @@ fn a_lost_ledger_is_missed_and_comes_back_from_a_backup() {
     }
     assert_eq!(place.kctl(&["doctor"]).status, 8);
     let nothing = place.call("ledger.recover", json!({})).expect_err("there is nothing to salvage");
-    assert_eq!(nothing["category"], "storage");
-    place.call("ledger.recover", json!({ "from": "../monday.db" })).expect("restored");
+    assert_eq!((&nothing["category"], &nothing["next"]), (&json!("storage"), &missing["next"]));
+    let known = place.call("ledger.recover", missing["next"][0]["params"].clone()).expect("anybody may look");
+    assert_eq!(known["data"]["sources"].as_array().map(Vec::len), Some(1), "{known:#}");
+    let next = known["next"][0].clone();
+    assert_eq!(next["op"], "ledger.recover", "what is proposed can be sent, and restores it: {known:#}");
+    place.call("ledger.recover", next["params"].clone()).expect("restored");
+    // What was recorded last is not known, so that it goes on under a new name that has recorded nothing yet.
+    let copy = place.data(&["ledger", "backup", "../tuesday.db"]);
+    assert!(copy["head"]["oseq"].as_u64().is_some_and(|oseq| oseq > 0), "{copy:#}");
+    assert_eq!(place.data(&["ledger", "backup", "../never.db", "--dry-run"])["head"], copy["head"]);
     let board = place.data(&["task", "list"]);
     assert_eq!((board["items"].as_array().map(Vec::len), &board["items"][0]["id"]), (Some(1), &json!(task)));
     assert_eq!(place.data(&["ledger", "verify"])["sound"], true);
@@ -65,4 +74,39 @@ fn a_rebuild_proves_that_state_is_the_fold_of_the_events() {
     assert_eq!((&rebuilt["changed"], &rebuilt["quarantined"]), (&json!(false), &json!([])), "{rebuilt:#}");
     assert_eq!(place.data(&["task", "show", &task]), before);
     place.kctl(&["ledger", "verify"]).ok();
+}
+
+#[test]
+fn where_no_backup_is_known_the_way_on_is_named_and_is_a_persons() {
+    let place = Place::new();
+    fs::remove_file(place.repo.join(".git/decapod/ledger.db")).expect("removed");
+    let ask = json!({ "dry_run": true });
+    for op in ["status", "task.list", "ledger.backup", "ledger.recover"] {
+        let params = if op == "ledger.backup" { json!({ "to": "x.db" }) } else { json!({}) };
+        let missing = place.call(op, params).expect_err("it is gone");
+        assert_eq!((&missing["code"], &missing["next"][0]["params"]), (&json!("LEDGER_MISSING"), &ask), "{op}");
+    }
+    let known = place.call("ledger.recover", ask.clone()).expect("anybody may look");
+    assert_eq!((&known["data"]["sources"], &known["data"]["source"]), (&json!([]), &json!("nothing")));
+    assert_eq!(known["next"][0]["params"], json!({ "accept_loss": true }));
+    let refused = place.call("ledger.recover", known["next"][0]["params"].clone()).expect_err("not an agent");
+    assert_eq!((&refused["code"], &refused["next"][0]["params"]), (&json!("PERSON_REQUIRED"), &ask));
+    let Some(person) = place.person(&["ledger", "recover", "--accept-loss"]) else { return };
+    assert_eq!(person.status, 0, "{person:#?}");
+    place.call("task.create", json!({ "title": "from nothing" })).expect("it goes on");
+    place.data(&["ledger", "backup", "../new.db"]);
+}
+
+#[test]
+fn a_damaged_ledger_that_was_set_aside_is_known_as_a_source() {
+    let place = Place::new();
+    let task = text(&place.data(&["task", "create", "kept"])["id"]);
+    place.call("ledger.recover", json!({})).expect("what reads is kept, and the old file is set aside");
+    let file = place.repo.join(".git/decapod/ledger.db");
+    fs::write(&file, "garbage").expect("written");
+    let known = place.call("ledger.recover", json!({ "dry_run": true })).expect("anybody may look");
+    let next = known["next"][0]["params"].clone();
+    assert!(text(&next["from"]).contains("ledger.damaged-"), "{known:#}");
+    place.call("ledger.recover", next).expect("restored");
+    assert_eq!(place.data(&["task", "list"])["items"][0]["id"], json!(task));
 }

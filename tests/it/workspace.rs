@@ -105,7 +105,7 @@ fn a_removal_that_would_lose_something_is_refused_and_lists_it() {
     assert_eq!(refusal["details"]["would_lose"]["uncommitted"], json!([]));
     ada.ok("publish", json!({ "task": task }));
     place.agent("bob").no("TASK_HELD", "workspace.remove", json!({ "task": task }));
-    assert_eq!(ada.ok("workspace.remove", json!({ "task": task, "dry_run": true }))["branch_deleted"], false);
+    assert_eq!(ada.ok("workspace.remove", json!({ "task": task, "dry_run": true }))["branch_deleted"], true);
     assert!(path.exists(), "a dry run removes nothing");
     let removed = ada.ok("workspace.remove", json!({ "task": task }));
     assert_eq!(removed["branch_deleted"], true, "the remote has all of it");

@@ -8,7 +8,7 @@ use super::compare;
 use super::objects::commit;
 use super::place::{broken, open_at};
 use crate::adapters::trees::index::{self, IndexFile};
-use crate::adapters::trees::{ignores::Ignores, scan};
+use crate::adapters::trees::scan;
 use crate::domain::id::Oid;
 use crate::domain::path::TreePath;
 use crate::ports::git::{Change, ChangeKind, GitFault, GitResult, Layer};
@@ -49,15 +49,7 @@ pub(super) fn changed_since(work_tree: &Path, base: &Oid) -> GitResult<Vec<Chang
     Ok(found)
 }
 
-pub(super) fn ignored(work_tree: &Path) -> GitResult<Vec<TreePath>> {
-    let repo = open_at(work_tree)?;
-    let top = top(&repo)?;
-    let tracked = index::read(&repo, top)?.tracked;
-    let found = scan::scan(top, &tracked, &Ignores::of(&repo))?;
-    Ok(found.ignored.into_iter().map(TreePath::new).collect())
-}
-
-fn top(repo: &Repository) -> GitResult<&Path> {
+pub(super) fn top(repo: &Repository) -> GitResult<&Path> {
     repo.workdir().ok_or_else(|| GitFault::NoWorkTree { dir: repo.path().to_owned() })
 }
 

@@ -9,14 +9,15 @@ use git2::{Repository, RepositoryOpenFlags};
 use super::place::{self, place_of};
 use super::program::{MAX_LOCAL_WAIT, Program};
 use super::worktrees::Yard;
-use super::{branches, converted, dirt, head, objects, remotes, repair, settings, submodules, worktrees};
+use super::{branches, converted, dirt, head, losses, objects, remotes, repair, settings, submodules, worktrees};
 use crate::adapters::layout::Layout;
 use crate::adapters::lock::FileLock;
 use crate::domain::id::Oid;
 use crate::domain::path::TreePath;
 use crate::ports::git::{
     Ancestry, At, Blob, Branch, Change, Checkout, ConfigValue, Configured, Depth, Git, GitFault, GitResult, Head,
-    Listed, Place, Pushed, RefUpdate, RemoteUrl, Repair, Repositories, Spot, Submodule, Unpublished, Worktree,
+    Leaving, Listed, Lost, Place, Pushed, RefUpdate, RemoteUrl, Repair, Repositories, Spot, Submodule, Unpublished,
+    Worktree,
 };
 
 /// How long a git that a killed kctl left behind is waited for, in milliseconds. Whoever holds the lock of the worktrees
@@ -126,10 +127,6 @@ impl Git for LocalGit {
         dirt::changed_since(work_tree, base)
     }
 
-    fn ignored(&self, work_tree: &Path) -> GitResult<Vec<TreePath>> {
-        dirt::ignored(work_tree)
-    }
-
     fn is_ignored(&self, work_tree: &Path, path: &str) -> GitResult<bool> {
         place::open_at(work_tree)?.is_path_ignored(path).map_err(place::broken)
     }
@@ -187,8 +184,17 @@ impl Git for LocalGit {
         repair::repair(&self.yard(&self.fresh()?, &self.lasting()?), path, checkout)
     }
 
-    fn remove_worktree(&self, path: &Path) -> GitResult<()> {
-        self.yard(&self.fresh()?, &self.lasting()?).remove(path)
+    fn losses(&self, leaving: &Leaving) -> GitResult<Vec<Lost>> {
+        losses::of(&self.yard(&self.fresh()?, &self.git), leaving)
+    }
+
+    fn remove_worktree(&self, leaving: &Leaving, accepted: &[Lost]) -> GitResult<()> {
+        self.yard(&self.fresh()?, &self.lasting()?).remove(leaving, accepted)
+    }
+
+    fn keep(&self, commit: &Oid, reference: &str) -> GitResult<()> {
+        let args = ["update-ref", "--no-deref", reference, commit.as_str()].map(OsStr::new);
+        self.lasting()?.must(&self.place.common_dir, &args, MAX_LOCAL_WAIT).map(drop)
     }
 
     fn submodules(&self, work_tree: &Path) -> GitResult<Vec<Submodule>> {

@@ -199,10 +199,14 @@ pub(super) fn unpublished(repo: &Repository, tip: &Oid, kept: &[Oid]) -> GitResu
             found.more = true;
             break;
         }
-        let commit = repo.find_commit(oid).map_err(broken)?;
-        let subject = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default());
-        let subject = subject.chars().take(MAX_SUBJECT_CHARS).collect();
-        found.commits.push(CommitLine { oid: ours(oid), subject });
+        found.commits.push(line(repo, oid)?);
     }
     Ok(found)
+}
+
+/// A commit, for people.
+pub(super) fn line(repo: &Repository, oid: git2::Oid) -> GitResult<CommitLine> {
+    let commit = repo.find_commit(oid).map_err(broken)?;
+    let subject = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default());
+    Ok(CommitLine { oid: ours(oid), subject: subject.chars().take(MAX_SUBJECT_CHARS).collect() })
 }

@@ -13,19 +13,17 @@ use git2::Repository;
 
 use super::compare::{lfs_oid, open_file};
 use super::objects::{self, theirs};
-use super::place::{broken, io, open_at, pointed_at};
+use super::place::{io, open_at, pointed_at};
 use super::program::MAX_LOCAL_WAIT;
 use super::worktrees::{INITIALIZING, Yard, settled, taken};
-use super::{branches, dirt, head};
+use super::{branches, dirt, head, losses};
 use crate::adapters::failpoint;
 use crate::adapters::trees::meta::{Kind, Meta};
 use crate::adapters::trees::{ignores::Ignores, nested, scan};
 use crate::domain::id::Oid;
 use crate::domain::path::TreePath;
-use crate::ports::git::{Checkout, GitFault, GitResult, Listed, Lost, Repair, Spot, Standing, Worktree};
+use crate::ports::git::{Checkout, GitFault, GitResult, Leaving, Listed, Lost, Repair, Spot, Standing, Worktree};
 
-/// How deep `modules` directories are searched.
-const MAX_MODULES_DEPTH: usize = 32;
 /// A registration without a path is another process's business for this long; git takes microseconds to write one.
 const MIN_NAMELESS_AGE_MS: u64 = 10_000;
 /// A larger file is not compared with what is stored; it counts as somebody's work.
@@ -69,9 +67,17 @@ pub(super) fn repair(yard: &Yard<'_>, path: &Path, checkout: &Checkout) -> GitRe
 }
 
 /// Removes what a crash left at `path`, if its head commit has it all.
-pub(super) fn clear(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>) -> GitResult<()> {
-    let commit = tree.and_then(|tree| tree.at.as_ref()).and_then(|at| at.commit()).cloned();
-    clear_against(yard, path, tree, commit.as_ref())
+pub(super) fn clear(yard: &Yard<'_>, path: &Path, tree: &Worktree) -> GitResult<()> {
+    clear_against(yard, path, Some(tree), head_of(tree))
+}
+
+/// What [`clear`] would lose of the files at `path`.
+pub(super) fn lost_files(yard: &Yard<'_>, path: &Path, tree: &Worktree) -> GitResult<Vec<Lost>> {
+    Ok(compare(yard, path, head_of(tree))?.1)
+}
+
+fn head_of(tree: &Worktree) -> Option<&Oid> {
+    tree.at.as_ref().and_then(|at| at.commit())
 }
 
 fn clear_for(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, checkout: &Checkout) -> GitResult<()> {
@@ -79,13 +85,35 @@ fn clear_for(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, checkout: &C
         Checkout::New { base, .. } => Some(base.clone()),
         Checkout::Existing { branch } => branches::tip(yard.repo, branch)?,
     };
+    let lost = tree.map(|tree| losses::with_registration(yard, Some(tree), &Leaving::default())).transpose()?;
+    refuse(path, lost.unwrap_or_default())?;
     clear_against(yard, path, tree, commit.as_ref())
 }
 
 fn clear_against(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, commit: Option<&Oid>) -> GitResult<()> {
-    let mut lost = tree.map(|tree| yard.lost_with_registration(tree)).transpose()?.unwrap_or_default();
+    let (files, lost) = compare(yard, path, commit)?;
+    refuse(path, lost)?;
+    if path.is_dir() {
+        remove_files(path, &files.files)?;
+    }
+    failpoint::reach("repair.files_removed");
+    // The registration goes last: a crash before it is found again by its path.
+    if let Some(name) = tree.and_then(|tree| tree.name.as_deref()) {
+        let admin = yard.admin(name);
+        fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
+    }
+    Ok(())
+}
+
+fn refuse(path: &Path, lost: Vec<Lost>) -> GitResult<()> {
+    if lost.is_empty() { Ok(()) } else { Err(GitFault::WouldLose { path: path.to_owned(), what: lost }) }
+}
+
+/// The files at `path`, and those of them that `commit` does not have.
+fn compare(yard: &Yard<'_>, path: &Path, commit: Option<&Oid>) -> GitResult<(Files, Vec<Lost>)> {
     let files = if path.is_dir() { files_below(path)? } else { Files::default() };
-    lost.extend(files.repositories.into_iter().map(|path| Lost::File(TreePath::new(path))));
+    let mut lost: Vec<Lost> =
+        files.repositories.iter().map(|path| Lost::File(TreePath::new(path.as_slice()))).collect();
     let stored = match commit {
         Some(commit) => objects::list_at(yard.repo, commit, &TreePath::new(""))?,
         None => Vec::new(),
@@ -97,19 +125,7 @@ fn clear_against(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, commit: 
             lost.push(Lost::File(TreePath::new(rel.as_slice())));
         }
     }
-    if !lost.is_empty() {
-        return Err(GitFault::WouldLose { path: path.to_owned(), what: lost });
-    }
-    if path.is_dir() {
-        remove_files(path, &files.files)?;
-    }
-    failpoint::reach("repair.files_removed");
-    // The registration goes last: a crash before it is found again by its path.
-    if let Some(name) = tree.and_then(|tree| tree.name.as_deref()) {
-        let admin = yard.admin(name);
-        fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
-    }
-    Ok(())
+    Ok((files, lost))
 }
 
 #[derive(Default)]
@@ -237,58 +253,4 @@ fn sweep_nameless(yard: &Yard<'_>, path: &Path) -> GitResult<()> {
         }
     }
     Ok(())
-}
-
-/// Commits that only the submodule repositories below `modules` hold.
-pub(super) fn lost_with_modules(modules: &Path) -> GitResult<Vec<Lost>> {
-    let mut lost = Vec::new();
-    search_modules(modules, modules, 0, &mut lost)?;
-    Ok(lost)
-}
-
-fn search_modules(modules: &Path, dir: &Path, depth: usize, lost: &mut Vec<Lost>) -> GitResult<()> {
-    if depth > MAX_MODULES_DEPTH {
-        return Err(GitFault::TooMany { what: "submodules inside each other", limit: MAX_MODULES_DEPTH });
-    }
-    let names = match fs_err::read_dir(dir) {
-        Ok(names) => names,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(io(dir, &error)),
-    };
-    for entry in names {
-        let path = entry.map_err(|error| io(dir, &error))?.path();
-        if !path.is_dir() || path.is_symlink() {
-            continue;
-        }
-        if !path.join("HEAD").is_file() {
-            search_modules(modules, &path, depth + 1, lost)?;
-            continue;
-        }
-        let repo = open_at(&path)?;
-        let name = path.strip_prefix(modules).unwrap_or(&path);
-        let name = TreePath::new(std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str()));
-        for tip in local_tips(&repo)? {
-            let commits = objects::unpublished(&repo, &tip, &[])?.commits;
-            if !commits.is_empty() {
-                lost.push(Lost::Commits { path: name.clone(), commits });
-            }
-        }
-        search_modules(modules, &path.join("modules"), depth + 1, lost)?;
-    }
-    Ok(())
-}
-
-/// The head and all branches and stashes of a repository.
-fn local_tips(repo: &Repository) -> GitResult<Vec<Oid>> {
-    let mut tips: Vec<Oid> = repo.head().ok().and_then(|head| head.target()).map(objects::ours).into_iter().collect();
-    for reference in repo.references().map_err(broken)? {
-        let reference = reference.map_err(broken)?;
-        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-        if name.starts_with("refs/heads/") || name == "refs/stash" {
-            tips.extend(reference.target().map(objects::ours));
-        }
-    }
-    tips.sort();
-    tips.dedup();
-    Ok(tips)
 }

@@ -4,18 +4,16 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use git2::Repository;
+use rustix::io::Errno;
 
 use super::branches::legal_branch;
 use super::head;
-use super::objects::{self, ours};
-use super::place::{broken, io, open_at, pointed_at, read_small};
+use super::losses;
+use super::objects::ours;
+use super::place::{io, open_at, pointed_at, read_small};
 use super::program::{MAX_CHECKOUT_WAIT, Program, failed};
-use super::{dirt, repair};
-use crate::domain::id::Oid;
-use crate::domain::path::TreePath;
-use crate::ports::git::{
-    At, Change, Checkout, GitFault, GitResult, Lost, Place, Spot, Standing, Unpublished, Worktree,
-};
+use super::repair;
+use crate::ports::git::{At, Checkout, GitFault, GitResult, Leaving, Lost, Place, Spot, Standing, Worktree};
 
 /// The most worktrees of one root.
 const MAX_WORKTREES: usize = 10_000;
@@ -145,32 +143,43 @@ impl Yard<'_> {
         }
     }
 
-    pub fn remove(&self, path: &Path) -> GitResult<()> {
-        let tree = match self.spot(path)? {
-            Spot::Worktree(tree) => tree,
-            // A removal that was cut short after git's part of it goes on from there.
-            Spot::Free => return Ok(()),
-            Spot::Leftover | Spot::Taken { .. } => {
-                return Err(taken(path, "no worktree is registered there".to_owned()));
-            }
-        };
-        let Some(name) = &tree.name else {
-            return Err(taken(path, "it is the main worktree".to_owned()));
-        };
-        match tree.standing {
-            Standing::Missing | Standing::HalfMade => return repair::clear(self, path, Some(&tree)),
-            Standing::Estranged => return Err(taken(path, "it belongs to something else".to_owned())),
-            Standing::Sound => {}
-        }
-        let mut lost = self.lost_with_registration(&tree)?;
-        lost.extend(dirt::dirt(path)?.into_iter().map(|Change { path, .. }| Lost::File(path)));
-        lost.dedup();
+    pub fn remove(&self, leaving: &Leaving, accepted: &[Lost]) -> GitResult<()> {
+        let path = &leaving.path;
+        let mut lost = losses::of(self, leaving)?;
+        lost.retain(|one| !accepted.contains(one));
         if !lost.is_empty() {
-            return Err(GitFault::WouldLose { path: path.to_owned(), what: lost });
+            return Err(GitFault::WouldLose { path: path.clone(), what: lost });
         }
+        match self.leaving(path)? {
+            // A removal that was cut short after git's part of it goes on from there.
+            None => {}
+            Some(tree) if tree.standing == Standing::Sound => self.remove_sound(path, &tree)?,
+            Some(tree) => repair::clear(self, path, &tree)?,
+        }
+        match &leaving.home {
+            Some(home) => remove_if_empty(home),
+            None => Ok(()),
+        }
+    }
+
+    /// The worktree at `path` that is to go; none if there is none any more.
+    pub fn leaving(&self, path: &Path) -> GitResult<Option<Worktree>> {
+        match self.spot(path)? {
+            Spot::Free => Ok(None),
+            Spot::Leftover | Spot::Taken { .. } => Err(taken(path, "no worktree is registered there".to_owned())),
+            Spot::Worktree(tree) if tree.name.is_none() => Err(taken(path, "it is the main worktree".to_owned())),
+            Spot::Worktree(tree) if tree.standing == Standing::Estranged => {
+                Err(taken(path, "it belongs to something else".to_owned()))
+            }
+            Spot::Worktree(tree) => Ok(Some(tree)),
+        }
+    }
+
+    fn remove_sound(&self, path: &Path, tree: &Worktree) -> GitResult<()> {
         let mut args: Vec<&OsStr> = vec![OsStr::new("worktree"), OsStr::new("remove")];
-        if self.admin(name).join("modules").is_dir() || self.has_populated_submodule(path)? {
-            // Git removes no worktree with submodules otherwise; what they hold was looked at above.
+        let has_modules = tree.name.as_ref().is_some_and(|name| self.admin(name).join("modules").is_dir());
+        if has_modules || self.has_populated_submodule(path)? {
+            // Git removes no worktree with submodules otherwise; what they hold was looked at before.
             args.push(OsStr::new("--force"));
         }
         args.extend([OsStr::new("--"), path.as_os_str()]);
@@ -179,24 +188,6 @@ impl Yard<'_> {
 
     fn has_populated_submodule(&self, path: &Path) -> GitResult<bool> {
         Ok(super::submodules::submodules(path)?.iter().any(|submodule| submodule.populated))
-    }
-
-    /// What would go with the registration alone: a lock's meaning, commits of a detached head and of submodules.
-    pub fn lost_with_registration(&self, tree: &Worktree) -> GitResult<Vec<Lost>> {
-        let mut lost = Vec::new();
-        if let Some(reason) = tree.locked.as_ref().filter(|reason| *reason != INITIALIZING) {
-            lost.push(Lost::Locked { reason: reason.clone() });
-        }
-        if let Some(At::Detached { commit }) = &tree.at {
-            let only_here = unreferenced(self.repo, commit)?;
-            if !only_here.commits.is_empty() {
-                lost.push(Lost::Commits { path: TreePath::new("."), commits: only_here.commits });
-            }
-        }
-        if let Some(name) = &tree.name {
-            lost.extend(repair::lost_with_modules(&self.admin(name).join("modules"))?);
-        }
-        Ok(lost)
     }
 
     pub fn admin(&self, name: &str) -> PathBuf {
@@ -214,19 +205,11 @@ pub(super) fn taken(path: &Path, why: String) -> GitFault {
     GitFault::Taken { path: path.to_owned(), why }
 }
 
-/// Commits of `tip` that no ref of this repository reaches.
-fn unreferenced(repo: &Repository, tip: &Oid) -> GitResult<Unpublished> {
-    let mut kept = Vec::new();
-    for reference in repo.references().map_err(broken)? {
-        let reference = reference.map_err(broken)?;
-        if let Ok(commit) = reference.peel_to_commit() {
-            kept.push(ours(commit.id()));
-        }
-    }
-    match objects::unpublished(repo, tip, &kept) {
-        // The commit is gone already.
-        Err(GitFault::UnknownRevision { .. }) => Ok(Unpublished::default()),
-        found => found,
+/// Removes a directory that holds nothing.
+fn remove_if_empty(dir: &Path) -> GitResult<()> {
+    match rustix::fs::rmdir(dir) {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(()),
+        Err(error) => Err(io(dir, &error.into())),
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::domain::answer::LedgerHead;
 use crate::domain::id::OriginId;
 use crate::ports::ledger::{
-    Access, Description, Ledger, LedgerFault, Ledgers, Problem, Rebuilt, RecoverFrom, Recovered, Verification, Views,
+    Access, Description, Ledger, LedgerFault, Ledgers, Problem, Rebuilt, RecoverFrom, Recovered, Source, Verification,
+    Views,
 };
 
 use super::keep;
@@ -115,6 +116,16 @@ impl Ledgers for MemoryLedgers {
         let events = tables.events.len() as u64;
         ledgers.insert(common_dir.to_owned(), Shared::new(tables));
         Ok(Recovered { events, lost, kept: None, source })
+    }
+
+    fn sources(&self, common_dir: &Path) -> Vec<Source> {
+        let ledgers = held(&self.ledgers);
+        let source = |(path, shared): (&PathBuf, &Arc<Shared>)| Source {
+            path: path.display().to_string(),
+            events: shared.tables().events.len() as u64,
+            in_place: path == common_dir,
+        };
+        ledgers.iter().map(source).filter(|source| source.events > 0).collect()
     }
 
     fn purge(&self, common_dir: &Path) -> Result<(), LedgerFault> {

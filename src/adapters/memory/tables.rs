@@ -31,6 +31,11 @@ impl Tables {
         self.heads.get(&origin).cloned().unwrap_or(Chain { origin, oseq: 0, seal: String::new() })
     }
 
+    /// The end of the chain that was written to last.
+    pub fn newest(&self) -> Option<Chain> {
+        self.events.last().and_then(|event| self.heads.get(&event.origin).cloned())
+    }
+
     /// What is known of `stream` before an append.
     pub fn before(&self, stream: &Stream) -> Before {
         let events = self.stream(&stream.to_string());

@@ -54,12 +54,12 @@ impl Views for Handle {
     }
 
     fn head(&self) -> Result<Option<LedgerHead>, LedgerFault> {
-        let chain = self.tables().chain();
-        if chain.oseq == 0 {
-            return Ok(None);
-        }
+        let tables = self.tables();
+        let own = tables.chain();
+        let Some(chain) = Some(own).filter(|own| own.oseq > 0).or_else(|| tables.newest()) else { return Ok(None) };
         let seal = chain.seal.parse().expect("a seal in memory is one that was computed");
-        Ok(Some(LedgerHead { origin: self.origin().clone(), oseq: chain.oseq, seal }))
+        let origin = chain.origin.parse().expect("an origin in memory is one that was made");
+        Ok(Some(LedgerHead { origin, oseq: chain.oseq, seal }))
     }
 
     fn last_at(&self) -> Result<Option<Stamp>, LedgerFault> {

@@ -10,10 +10,10 @@ use crate::adapters::failpoint;
 use crate::adapters::layout::Layout;
 use crate::domain::answer::LedgerHead;
 use crate::domain::digest::{Digest, Fields};
-use crate::ports::ledger::{Description, Ledger, LedgerFault, Rebuilt, Views};
+use crate::ports::ledger::{Description, Ledger, LedgerFault, Rebuilt, Source, Views};
 
 use super::place::presence;
-use super::{Db, JOURNAL_MODE, fault, open, place, refold, schema, views};
+use super::{Db, JOURNAL_MODE, fault, open, place, refold, salvage, schema, views};
 
 /// Drops all folded state and replays the events, under the write lock.
 pub fn rebuild(mut db: Db, dry_run: bool) -> Result<Rebuilt, LedgerFault> {
@@ -89,9 +89,51 @@ fn copy(db: &Db, to: &Path, text: &str) -> Result<LedgerHead, LedgerFault> {
     // Read from the copy, which a write since then cannot have changed.
     let path = to.canonicalize().map_err(|why| fault::of_io(to, &why))?;
     let conn = open::connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let head = views::head(&conn, &db.origin)?;
-    let seal = head.seal.parse().map_err(|_| LedgerFault::Corrupt("the last seal is not a digest".to_owned()))?;
-    Ok(LedgerHead { origin: db.origin.clone(), oseq: head.oseq, seal })
+    let head = views::newest(&conn, &db.origin)?;
+    note(&db.layout, &path);
+    head.ok_or_else(|| LedgerFault::Corrupt("the copy holds no event".to_owned()))
+}
+
+/// How many backups are remembered.
+const MAX_NOTED: usize = 100;
+
+/// Remembers where a backup is. It is a help to find it and no more: a backup stands without it.
+fn note(layout: &Layout, to: &Path) {
+    let Some(to) = to.to_str().filter(|to| !to.contains('\n')) else { return };
+    let mut lines = noted(layout);
+    lines.retain(|line| line != to);
+    lines.push(to.to_owned());
+    let from = lines.len().saturating_sub(MAX_NOTED);
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(layout.dir())?;
+        std::io::Write::write_all(&mut file, (lines[from..].join("\n") + "\n").as_bytes())?;
+        file.persist(layout.backups()).map_err(|fault| fault.error).map(drop)
+    };
+    let _ = write();
+}
+
+fn noted(layout: &Layout) -> Vec<String> {
+    let text = fs::read_to_string(layout.backups()).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The files that a recovery could read, those with most events first.
+pub fn sources(layout: &Layout) -> Vec<Source> {
+    let ledger = layout.ledger();
+    let beside = fs::read_dir(layout.dir()).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let set_aside = beside.filter(|path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("ledger.damaged-") && !name.ends_with("-journal")
+    });
+    let backups = noted(layout).into_iter().map(std::path::PathBuf::from);
+    let all = std::iter::once(ledger.clone()).chain(set_aside).chain(backups);
+    let read = |path: std::path::PathBuf| {
+        let events = salvage::read(&path).ok()?.events.len() as u64;
+        (events > 0).then(|| Source { in_place: path == ledger, path: path.display().to_string(), events })
+    };
+    let mut found: Vec<Source> = all.filter_map(read).take(MAX_NOTED).collect();
+    found.sort_by_key(|source| std::cmp::Reverse((source.events, source.in_place)));
+    found
 }
 
 pub fn describe(layout: &Layout) -> Description {

@@ -10,7 +10,7 @@ use crate::domain::answer::LedgerHead;
 use crate::domain::fold::FOLD_VERSION;
 use crate::domain::id::OriginId;
 use crate::ports::ledger::{
-    Access, Description, Ledger, LedgerFault, Ledgers, Rebuilt, RecoverFrom, Recovered, Verification,
+    Access, Description, Ledger, LedgerFault, Ledgers, Rebuilt, RecoverFrom, Recovered, Source, Verification,
 };
 
 use super::place::{self, presence};
@@ -55,6 +55,10 @@ impl Ledgers for SqliteLedgers {
 
     fn recover(&self, common_dir: &Path, from: &RecoverFrom) -> Result<Recovered, LedgerFault> {
         recover::recover(&place::layout(common_dir), from, &self.new_origin)
+    }
+
+    fn sources(&self, common_dir: &Path) -> Vec<Source> {
+        keep::sources(&place::layout(common_dir))
     }
 
     fn purge(&self, common_dir: &Path) -> Result<(), LedgerFault> {

@@ -172,7 +172,7 @@ pub fn purge(layout: &Layout) -> Result<(), LedgerFault> {
     let ledger = layout.ledger();
     // The ledger goes last: as long as it is there, a purge that was cut off is gone on with. Its marker goes before, so
     // that it is then no ledger that is missed; and no journal stays that a later ledger could take for its own.
-    for file in [layout.index(), layout.marker(), journal_of(&ledger), ledger] {
+    for file in [layout.index(), layout.backups(), layout.marker(), journal_of(&ledger), ledger] {
         gone(&file, fs::remove_file(&file))?;
         failpoint::reach("purge.removed");
     }

@@ -23,6 +23,7 @@ pub const WITH_PREFIX: &str =
 pub const COUNTS: &str = "SELECT status, n FROM counts WHERE kind = ?1 AND n > 0 ORDER BY status";
 pub const ANSWER: &str = "SELECT request, answer FROM answers WHERE key = ?1";
 pub const HEAD: &str = "SELECT oseq, seal FROM heads WHERE origin = ?1";
+pub const LAST: &str = "SELECT origin, oseq, seal FROM events ORDER BY seq DESC LIMIT 1";
 pub const LAST_AT: &str = "SELECT at FROM events ORDER BY seq DESC LIMIT 1";
 pub const LOAD: &str = "SELECT s.id, s.ver, s.seq, s.rank, s.body FROM state s WHERE kind = ?1 AND id = ?2";
 
@@ -83,13 +84,7 @@ impl Views for Db {
     }
 
     fn head(&self) -> Result<Option<LedgerHead>, LedgerFault> {
-        let Chain { oseq, seal, .. } = head(&self.conn, &self.origin)?;
-        if oseq == 0 {
-            return Ok(None);
-        }
-        let seal =
-            seal.parse().map_err(|_| LedgerFault::Corrupt("the last event's seal is not a digest".to_owned()))?;
-        Ok(Some(LedgerHead { origin: self.origin.clone(), oseq, seal }))
+        newest(&self.conn, &self.origin)
     }
 
     fn last_at(&self) -> Result<Option<Stamp>, LedgerFault> {
@@ -100,6 +95,23 @@ impl Views for Db {
     fn origin(&self) -> &OriginId {
         &self.origin
     }
+}
+
+/// The end of the chain of `origin`, or of the origin that wrote last where `origin` wrote nothing yet.
+pub fn newest(conn: &Connection, origin: &OriginId) -> Result<Option<LedgerHead>, LedgerFault> {
+    let Chain { oseq, seal, .. } = head(conn, origin)?;
+    let (origin, oseq, seal) = match oseq {
+        0 => {
+            let mut statement = conn.prepare_cached(LAST)?;
+            let last = statement.query_row([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)));
+            let Some(last) = last.optional()? else { return Ok(None) };
+            let unknown = |_| LedgerFault::Corrupt("the last event's origin is not one".to_owned());
+            (last.0.parse().map_err(unknown)?, last.1, last.2)
+        }
+        oseq => (origin.clone(), oseq, seal),
+    };
+    let seal = seal.parse().map_err(|_| LedgerFault::Corrupt("the last event's seal is not a digest".to_owned()))?;
+    Ok(Some(LedgerHead { origin, oseq, seal }))
 }
 
 /// The end of the chain of `origin`.

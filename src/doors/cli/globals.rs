@@ -76,7 +76,7 @@ pub(super) fn args(taken: &[&str]) -> impl Iterator<Item = Arg> {
         switch("json", "Print the answer, or the refusal, as JSON"),
         value("session", "SESSION", "The session that calls [env: KCTL_SESSION]"),
         value("token", "TOKEN", "The session's secret [env: KCTL_TOKEN]"),
-        value("idempotency-key", "KEY", "Give the stored answer if this key was used before"),
+        value("idempotency-key", "KEY", "Give the stored answer if the session used this key before"),
         switch("dry-run", "Say what would change, and change nothing"),
         switch("quiet", "Say nothing beside the answer").short('q'),
         Arg::new("verbose").long("verbose").short('v').action(ArgAction::Count).help("Say more; twice for still more"),

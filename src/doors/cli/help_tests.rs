@@ -59,8 +59,8 @@ Global flags:
       --json                   Print the answer, or the refusal, as JSON
       --session <SESSION>      The session that calls [env: KCTL_SESSION]
       --token <TOKEN>          The session's secret [env: KCTL_TOKEN]
-      --idempotency-key <KEY>  Give the stored answer if this key was used
-                               before
+      --idempotency-key <KEY>  Give the stored answer if the session used this
+                               key before
       --dry-run                Say what would change, and change nothing
   -q, --quiet                  Say nothing beside the answer
   -v, --verbose...             Say more; twice for still more

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use crate::adapters::shell::{Shell, Typed};
+use crate::adapters::stdout::stdout;
 use crate::domain::refusal::{Code, Refusal};
 use crate::doors::cli::{Look, Written, neutral, plain, quoted, write_all};
 
@@ -196,7 +197,7 @@ impl Teller {
     }
 
     pub fn say(&self, words: &str) -> Result<(), Stopped> {
-        match write_all(&mut std::io::stdout().lock(), words.as_bytes()) {
+        match write_all(&mut stdout(), words.as_bytes()) {
             Written::Done => Ok(()),
             Written::ReaderGone => Err(Stopped::ReaderGone),
             Written::Failed(why) => Err(Stopped::NotWritten(why)),

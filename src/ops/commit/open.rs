@@ -69,6 +69,7 @@ impl Op for Open {
     fn run(call: &mut Call<'_>, input: In) -> Result<Commitment, Refusal> {
         contract::text("objective", &input.objective, 1)?;
         let first_line = input.objective.lines().next().unwrap_or_default();
+        contract::line("objective", first_line)?;
         if first_line.chars().count() > MAX_FIRST_LINE_CHARS {
             let words = format!("the first line of an objective has at most {MAX_FIRST_LINE_CHARS} characters");
             return Err(Refusal::invalid("objective", words));

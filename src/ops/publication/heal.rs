@@ -3,14 +3,11 @@
 use crate::domain::fold::Kind;
 use crate::domain::id::PublicationId;
 use crate::domain::publication::{Cleared, Publication, PublicationEvent, PublicationStatus};
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Code, Refusal};
 use crate::ops::call::{Call, Held};
 use crate::ports::ledger::Query;
 
 use super::look::Destination;
-
-/// The code of a publication whose process ended before it could say how it went.
-const INTERRUPTED: &str = "INTERRUPTED";
 
 /// Ends every publication of the task that was begun and never ended, by what the remote holds. One that was begun on
 /// exactly this clearance is gone on with, and its id is given.
@@ -52,7 +49,7 @@ fn end(call: &mut Call<'_>, begun: &Held<Publication>, destination: &Destination
             PublicationEvent::Done { observed: held.clone(), base_observed: Some(destination.base.commit.clone()) }
         }
         held => PublicationEvent::Failed {
-            code: INTERRUPTED.to_owned(),
+            code: Code::INTERRUPTED.name().to_owned(),
             words: "kctl ended between beginning to publish and recording how it went".to_owned(),
             stands: match held {
                 Some(held) => format!("`{}` on the remote holds {held}", destination.reference),

@@ -18,7 +18,7 @@ use crate::ops::fault;
 use crate::ops::verification::assess::{self, evidence_of};
 use crate::ops::verification::gate;
 use crate::ops::verification::subject::Subject;
-use crate::ports::git::{Ancestry, Depth, Git, GitFault, RemoteUrl};
+use crate::ports::git::{Ancestry, Depth, Git, GitFault, Leaving, Lost, RemoteUrl, Submodule, Whose};
 use crate::rules::inputs;
 use crate::rules::publication::{BuildsOn, Facts, OffCommit};
 use crate::rules::verification::due::add_required;
@@ -91,7 +91,7 @@ pub fn facts(call: &Call<'_>, task: &Task, workspace: &Workspace, destination: &
     let rules = base.profile.as_ref().map(|profile| &profile.publish);
     Ok(Facts {
         on_branch: head.at.branch().map(str::to_owned),
-        uncommitted: dirt.iter().map(|change| change.path.to_string()).collect(),
+        uncommitted: crate::ops::workspace::look::by_path(&dirt).into_iter().map(|changed| changed.path).collect(),
         builds_on_base: builds_on(git, &base.commit, &commit)?,
         builds_on_remote: match &destination.held {
             None => BuildsOn::Yes,
@@ -205,4 +205,27 @@ fn profile_changed(git: &dyn Git, base: &Oid, commit: &Oid) -> Result<bool, Refu
     let limit = crate::rules::profile::MAX_PROFILE_BYTES as u64;
     let at = |commit: &Oid| git.read_at(commit, &path, limit).map_err(fault::of_git);
     Ok(at(base)?.map(|blob| blob.bytes) != at(commit)?.map(|blob| blob.bytes))
+}
+
+/// Warns of commits in submodules that their remotes do not have: who fetches what is published cannot get at them.
+pub fn warn_of_submodules(call: &mut Call<'_>, workspace: &Workspace) -> Result<(), Refusal> {
+    let git = call.repository()?;
+    let path = PathBuf::from(&workspace.path);
+    let submodules: Vec<_> = git.submodules(&path).map_err(fault::of_git)?;
+    if !submodules.iter().any(|submodule| submodule.populated) {
+        return Ok(());
+    }
+    let leaving = Leaving { path, ..Leaving::default() };
+    let lost = git.losses(&leaving).map_err(fault::of_git)?;
+    let unpublished: Vec<String> =
+        lost.iter().filter(|lost| is_of(lost, &submodules)).map(ToString::to_string).collect();
+    for words in unpublished {
+        call.warn("submodule_not_published", words);
+    }
+    Ok(())
+}
+
+fn is_of(lost: &Lost, submodules: &[Submodule]) -> bool {
+    let Lost::Commits { whose: Whose::Repository(path), .. } = lost else { return false };
+    submodules.iter().any(|submodule| path.as_bytes().starts_with(submodule.path.as_bytes()))
 }

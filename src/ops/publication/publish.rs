@@ -9,12 +9,13 @@ use crate::domain::id::{EvidenceId, Oid, PublicationId, TaskId, TaskRef};
 use crate::domain::publication::{Cleared, Publication, PublicationEvent};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::root::SeenBase;
-use crate::domain::task::Task;
+use crate::domain::task::{Task, TaskStatus};
 use crate::ops::call::Call;
 use crate::ops::custody;
 use crate::ops::fault;
 use crate::ops::op::{Op, Span};
 use crate::ops::seen;
+use crate::ops::task::onward;
 use crate::ops::workspace::look::standing;
 use crate::ports::git::{Pushed, RefUpdate, Rejection};
 use crate::rules::publication::{Blocker, Clearance, clear};
@@ -76,6 +77,7 @@ impl Op for Publish {
         let commit = destination.base.commit.clone();
         seen::record(call, SeenBase { remote, branch, commit, at: call.now() })?;
         let facts = look::facts(call, &task, &workspace, &destination)?;
+        look::warn_of_submodules(call, &workspace)?;
         let clearance = clear(facts).map_err(|blockers| not_cleared(&task, &blockers))?;
         if call.dry_run {
             return Ok(out(clearance.cleared(), None, false, true));
@@ -99,9 +101,9 @@ fn not_cleared(task: &Task, blockers: &[Blocker]) -> Refusal {
             (Code::NOT_CLEARED, format!("{} things stand against publication; the first: {first}", several.len()))
         }
     };
-    Refusal::new(code, message)
-        .with("task", &task.id)
-        .with("blockers", blockers)
+    let refusal = Refusal::new(code, message).with("task", &task.id).with("blockers", blockers);
+    let refusal = if task.status == TaskStatus::Blocked { onward::unblock(refusal, task) } else { refusal };
+    refusal
         .next("validate", "shows everything that publication needs", json!({ "task": task.id, "scope": "branch" }))
         .next("workspace.status", "shows what is in the workspace", json!({ "task": task.id }))
 }

@@ -12,6 +12,7 @@ use crate::ops::call::Call;
 use crate::ops::op::Op;
 use crate::rules::contract;
 
+use super::onward::{self, Came};
 use super::view::Whole;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -57,10 +58,7 @@ impl Op for Block {
         // A question is a person's to answer: the agent is shown other work meanwhile.
         match asked {
             true => call.propose("task.ready", "lists what can be done meanwhile", json!({})),
-            false => {
-                let params = json!({ "task": task.id, "note": "what was found out" });
-                call.propose("task.unblock", "goes on, once it is out of the way", params);
-            }
+            false => onward::propose(call, &task, Came::Unverified)?,
         }
         Whole::of(call, task)
     }

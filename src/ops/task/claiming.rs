@@ -14,8 +14,8 @@ use crate::ports::ledger::{MAX_PAGE, Query};
 use crate::rules::claim::{Decision, Facts};
 use crate::rules::scope;
 
-use super::needs;
 use super::view::{Claimed, propose_work};
+use super::{needs, onward};
 
 /// Looks at the task, decides with `decide`, and records what was decided.
 pub fn take(
@@ -70,7 +70,8 @@ fn refusal(decision: &Decision, task: &Task, unmet: &[TaskId], call: &Call<'_>) 
             Refusal::new(Code::CONFLICT, format!("task `{id}` is {}", task.status.name())).with("status", task.status),
         ),
         Decision::Blocked => {
-            show(Refusal::new(Code::CONFLICT, format!("task `{id}` is blocked")).with("block", &task.block))
+            show(onward::unblock(Refusal::new(Code::CONFLICT, format!("task `{id}` is blocked")), task))
+                .with("block", &task.block)
         }
         Decision::NeedsUnmet => {
             let names: Vec<_> = unmet.iter().map(|need| format!("`{need}`")).collect();

@@ -12,6 +12,7 @@ use crate::ops::call::Call;
 use crate::ops::op::Op;
 use crate::rules::contract;
 
+use super::onward::{self, Came};
 use super::view::Whole;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,7 +47,7 @@ impl Op for Complete {
         let claimed = TaskEvent::CompletionClaimed { fence: call.claim()?.fence, summary: input.summary };
         let task = call.record::<Task>(&task.value.id, task.ver, claimed)?.value;
         call.propose("validate", "makes evidence: runs the checks that are due", json!({ "task": task.id }));
-        call.propose("task.finish", "asks the gate", json!({ "task": task.id }));
+        onward::propose(call, &task, Came::Verified)?;
         Whole::of(call, task)
     }
 }

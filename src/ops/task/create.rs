@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::domain::commitment::Phase;
 use crate::domain::contract::{Contract, Limits};
@@ -16,6 +15,7 @@ use crate::ops::op::Op;
 use crate::rules::{contract, scope};
 
 use super::needs;
+use super::onward::{self, Came};
 use super::view::Whole;
 
 /// Priorities run from 0, the most urgent, to this.
@@ -91,14 +91,14 @@ impl Op for Create {
         let id = TaskId::new(call.world.ids.uuid());
         let event = created(call, input)?;
         let task = call.record::<Task>(&id, 0, event)?.value;
-        call.propose("task.claim", "takes the lease on it", json!({ "task": id }));
+        onward::propose(call, &task, Came::Unverified)?;
         Whole::of(call, task)
     }
 }
 
 /// Checks the input and makes the event of it.
 fn created(call: &Call<'_>, input: In) -> Result<TaskEvent, Refusal> {
-    contract::text("title", &input.title, 1)?;
+    contract::line("title", &input.title)?;
     let terms = Contract {
         goal: input.goal.unwrap_or_default(),
         criteria: criteria::named(input.criteria)?,

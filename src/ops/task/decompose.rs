@@ -94,7 +94,7 @@ fn part_created(
     ids: &[TaskId],
 ) -> Result<TaskEvent, Refusal> {
     let field = |name: &str| format!("parts[{index}].{name}");
-    contract::text(&field("title"), &part.title, 1)?;
+    contract::line(&field("title"), &part.title)?;
     let terms = Contract { criteria: criteria::named(part.criteria)?, ..Contract::default() };
     contract::accept(&terms).map_err(|refusal| refusal.with("part", index))?;
     call.knows_checks(&terms)?;

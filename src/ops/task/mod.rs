@@ -13,6 +13,7 @@ pub mod history;
 pub mod list;
 pub mod needs;
 pub mod next;
+pub mod onward;
 pub mod ready;
 pub mod release;
 pub mod renew;

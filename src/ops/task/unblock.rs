@@ -11,6 +11,7 @@ use crate::ops::call::Call;
 use crate::ops::op::Op;
 use crate::rules::contract;
 
+use super::onward::{self, Came};
 use super::view::Whole;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,6 +49,7 @@ impl Op for Unblock {
                 .with("question", &block.question));
         }
         let task = call.record::<Task>(&id, task.ver, TaskEvent::Unblocked { note: input.note })?.value;
+        onward::propose(call, &task, Came::Unverified)?;
         Whole::of(call, task)
     }
 }

@@ -58,7 +58,7 @@ impl Op for Update {
             return Err(Refusal::new(Code::CONFLICT, words).with("task", &id).with("status", task.value.status));
         }
         if let Some(title) = &input.title {
-            contract::text("title", title, 1)?;
+            contract::line("title", title)?;
         }
         let needs = input.needs.map(|list| needs::resolve(call, "needs", &list)).transpose()?;
         if let Some(needs) = &needs {

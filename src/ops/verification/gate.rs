@@ -11,6 +11,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::Run;
 use crate::domain::task::{Rejections, Task};
 use crate::ops::call::Call;
+use crate::ops::task::onward;
 use crate::ports::ledger::Query;
 use crate::rules::verification::due::What;
 use crate::rules::verification::state::{self, CriterionState, Standing};
@@ -217,7 +218,7 @@ fn propose(refusal: Refusal, task: &Task, judged: &Judged, left: u32) -> Refusal
         "question": "What should be done about the criteria that are not met?",
     });
     if task.block.is_some() {
-        return refusal.next("task.show", "shows what it waits for", json!({ "task": id }));
+        return onward::unblock(refusal, task);
     }
     if judged.unmet().is_empty() || left == 0 {
         return refusal.next("task.block", "asks a person", ask);

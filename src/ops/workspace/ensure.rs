@@ -16,6 +16,7 @@ use crate::ops::call::{Call, Held};
 use crate::ops::custody;
 use crate::ops::fault;
 use crate::ops::op::{Op, Span};
+use crate::ops::task::onward::{self, Came};
 use crate::ops::task::view::propose_context;
 use crate::ports::git::{Checkout, Git, Repair, Spot, Standing};
 use crate::rules::workspace as place;
@@ -205,13 +206,17 @@ fn act(git: &dyn Git, plan: &Plan) -> Result<Repair, Refusal> {
 
 fn failed(why: crate::ports::git::GitFault, plan: &Plan) -> Refusal {
     let refusal = fault::of_git(why);
+    let task = json!({ "task": plan.held.value.task });
+    if refusal.code() == Code::WOULD_LOSE_WORK {
+        return refusal.next("workspace.ensure", "again, once what is listed lies elsewhere", task);
+    }
     if refusal.code() != Code::GIT_FAILED {
         return refusal;
     }
     Refusal::new(Code::WORKSPACE_FAILED, refusal.message())
         .with("path", plan.path_text())
         .with("branch", &plan.branch)
-        .next("workspace.ensure", "tries again and mends what was left", json!({ "task": plan.held.value.task }))
+        .next("workspace.ensure", "tries again and mends what was left", task)
 }
 
 fn answer(call: &mut Call<'_>, task: &Task, plan: &Plan, state: Made) -> Result<Out, Refusal> {
@@ -223,7 +228,7 @@ fn answer(call: &mut Call<'_>, task: &Task, plan: &Plan, state: Made) -> Result<
     };
     let baseline = call.load_or_blank::<Workspace>(&task.id)?.value.baseline.len();
     propose_context(call, &task.id);
-    call.propose("validate", "runs the checks that are due, in the workspace", json!({ "task": task.id }));
+    onward::propose(call, task, Came::Unverified)?;
     Ok(Out {
         task: task.id.clone(),
         path: plan.path_text(),

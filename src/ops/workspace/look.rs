@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::domain::fold::Kind;
-use crate::domain::id::{Oid, TaskId};
-use crate::domain::path::TreePath;
+use crate::domain::id::TaskId;
 use crate::domain::publication::{Publication, PublicationStatus};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::Task;
@@ -16,13 +15,12 @@ use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::custody::workspace_required;
 use crate::ops::fault;
-use crate::ports::git::{Change, ChangeKind, Git, Head};
+use crate::ports::git::{Change, ChangeKind, CommitLine, Git, Head, Leaving, Lost, Whose};
 use crate::ports::ledger::Query;
+use crate::rules::workspace as place;
 
 /// How many paths or commits an answer lists.
 pub const MAX_LISTED: usize = 50;
-/// A larger ignored file is not compared with the root's, in bytes; it counts as being only here.
-const MAX_COMPARED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Something that stands in the way of work or publication, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -40,18 +38,25 @@ pub struct Changed {
     pub kind: String,
 }
 
-impl Changed {
-    pub fn of(change: &Change) -> Self {
-        let kind = match &change.kind {
-            ChangeKind::Added => "added".to_owned(),
-            ChangeKind::Modified => "modified".to_owned(),
-            ChangeKind::Deleted => "deleted".to_owned(),
-            ChangeKind::TypeChanged => "type_changed".to_owned(),
-            ChangeKind::Untracked => "untracked".to_owned(),
-            ChangeKind::Renamed { from } => format!("renamed from {from}"),
-            ChangeKind::Conflicted => "conflicted".to_owned(),
-        };
-        Self { path: change.path.to_string(), kind }
+/// Changed paths for people, each once: what was staged and then changed again is one path.
+pub fn by_path(changes: &[Change]) -> Vec<Changed> {
+    let one = |changes: &[Change]| {
+        let mut kinds: Vec<String> = changes.iter().map(|change| kind(&change.kind)).collect();
+        kinds.dedup();
+        Changed { path: changes[0].path.to_string(), kind: kinds.join(", then ") }
+    };
+    changes.chunk_by(|a, b| a.path == b.path).map(one).collect()
+}
+
+fn kind(kind: &ChangeKind) -> String {
+    match kind {
+        ChangeKind::Added => "added".to_owned(),
+        ChangeKind::Modified => "modified".to_owned(),
+        ChangeKind::Deleted => "deleted".to_owned(),
+        ChangeKind::TypeChanged => "type_changed".to_owned(),
+        ChangeKind::Untracked => "untracked".to_owned(),
+        ChangeKind::Renamed { from } => format!("renamed from {from}"),
+        ChangeKind::Conflicted => "conflicted".to_owned(),
     }
 }
 
@@ -61,6 +66,18 @@ impl Changed {
 /// `WORKSPACE_REQUIRED` when there is none.
 pub fn open(call: &Call<'_>, task: &TaskId) -> Result<Workspace, Refusal> {
     let held = call.load::<Workspace>(task)?.filter(|held| held.value.status == WorkspaceStatus::Open);
+    match held {
+        Some(held) if Path::new(&held.value.path).is_absolute() => Ok(held.value),
+        _ => Err(workspace_required(task)),
+    }
+}
+
+/// The workspace of `task` that can be removed: an open one, or one that a crash left half made.
+///
+/// # Errors
+/// `WORKSPACE_REQUIRED` when there is none.
+pub fn removable(call: &Call<'_>, task: &TaskId) -> Result<Workspace, Refusal> {
+    let held = call.load::<Workspace>(task)?.filter(|held| held.value.status != WorkspaceStatus::Removed);
     match held {
         Some(held) if Path::new(&held.value.path).is_absolute() => Ok(held.value),
         _ => Err(workspace_required(task)),
@@ -162,60 +179,87 @@ pub fn published(call: &Call<'_>, task: &TaskId) -> Result<Vec<Publication>, Ref
 /// What removing the workspace, or leaving it behind, would lose.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct AtRisk {
-    /// Paths that are not committed.
+    /// Paths that are not committed, in repositories inside as well.
     pub uncommitted: Vec<String>,
-    /// Commits that no remote has.
+    /// Commits of the branch that no remote has.
     pub unpublished: Vec<String>,
-    /// Files that git ignores one by one, such as `.env`, unless the root's own work tree has the same. A directory that
-    /// is ignored as a whole holds what a build makes again, and is not listed.
-    pub ignored: Vec<String>,
+    /// Commits that no branch has: of a detached head, or left behind by a reset or a switch.
+    pub left: Vec<String>,
+    /// Commits of submodules and other repositories inside that their remotes do not have, and repositories there that
+    /// cannot be read.
+    pub repositories: Vec<String>,
+    /// Files that git ignores, unless the root's own work tree has the same. Not among them: directories with a
+    /// `CACHEDIR.TAG`, and such as `node_modules`, `target` or `build` where an ignore rule names the directory.
+    pub ignored: Vec<IgnoredHere>,
+    /// Why somebody locked the worktree.
+    pub locked: Option<String>,
+    /// How much there is beyond what is listed here.
+    pub not_listed: usize,
+}
+
+/// Ignored files that are nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct IgnoredHere {
+    /// A directory ends with `/`.
+    pub path: String,
+    pub files: u64,
+    pub bytes: u64,
 }
 
 impl AtRisk {
-    pub fn is_empty(&self) -> bool {
-        self.uncommitted.is_empty() && self.unpublished.is_empty() && self.ignored.is_empty()
+    pub fn of(lost: &[Lost]) -> Self {
+        let mut risk = Self::default();
+        for one in lost {
+            risk.add(one);
+        }
+        for list in [&mut risk.uncommitted, &mut risk.unpublished, &mut risk.left, &mut risk.repositories] {
+            risk.not_listed += list.len().saturating_sub(MAX_LISTED);
+            list.truncate(MAX_LISTED);
+        }
+        risk.not_listed += risk.ignored.len().saturating_sub(MAX_LISTED);
+        risk.ignored.truncate(MAX_LISTED);
+        risk
+    }
+
+    fn add(&mut self, lost: &Lost) {
+        let line = |commit: &CommitLine| format!("{} {}", commit.oid.short(), commit.subject);
+        match lost {
+            Lost::File(path) => self.uncommitted.push(path.to_string()),
+            Lost::Commits { whose: Whose::Branch, commits, .. } => self.unpublished.extend(commits.iter().map(line)),
+            Lost::Commits { whose: Whose::Head, commits, .. } => self.left.extend(commits.iter().map(line)),
+            Lost::Commits { whose: Whose::Repository(path), commits, .. } => {
+                self.repositories.extend(commits.iter().map(|commit| format!("{path}: {}", line(commit))));
+            }
+            Lost::Unread { path, words } => self.repositories.push(format!("{path}: cannot be read: {words}")),
+            Lost::Ignored { path, files, bytes } => {
+                self.ignored.push(IgnoredHere { path: path.to_string(), files: *files, bytes: *bytes });
+            }
+            Lost::Locked { reason } => self.locked = Some(reason.clone()),
+        }
     }
 }
 
-/// Looks for what would be lost with `workspace`.
-pub fn at_risk(call: &Call<'_>, git: &dyn Git, workspace: &Workspace) -> Result<AtRisk, Refusal> {
-    let mut risk = AtRisk::default();
-    let path = Path::new(&workspace.path);
-    // What else lies there is not the workspace's to lose, and its removal is refused.
-    if call.world.trees.exists(path) && git.estranged(path).map_err(fault::of_git)?.is_none() {
-        let dirt = git.dirt(path).map_err(fault::of_git)?;
-        risk.uncommitted = dirt.iter().take(MAX_LISTED).map(|change| change.path.to_string()).collect();
-        risk.ignored = ignored_only_here(call, git, path)?;
-    }
-    if let Some(tip) = git.branch_tip(&workspace.branch).map_err(fault::of_git)? {
-        let mut kept: Vec<Oid> =
-            published(call, &workspace.task)?.into_iter().filter_map(|publication| publication.observed).collect();
-        kept.extend(workspace.base.clone());
-        let unpublished = git.unpublished(&tip, &kept).map_err(fault::of_git)?;
-        let line = |commit: &crate::ports::git::CommitLine| format!("{} {}", commit.oid.short(), commit.subject);
-        risk.unpublished = unpublished.commits.iter().take(MAX_LISTED).map(line).collect();
-    }
-    Ok(risk)
+/// The worktree of `workspace` as what is to go.
+pub fn leaving(call: &Call<'_>, git: &dyn Git, workspace: &Workspace) -> Result<Leaving, Refusal> {
+    let published = published(call, &workspace.task)?.into_iter().filter_map(|publication| publication.observed);
+    let place = git.place();
+    let home = place::home(place.main_work_tree.as_deref().unwrap_or(&place.common_dir), None);
+    let path = PathBuf::from(&workspace.path);
+    Ok(Leaving {
+        home: path.starts_with(&home).then_some(home),
+        path,
+        branch: Some(workspace.branch.clone()),
+        base: workspace.base.clone(),
+        kept: published.collect(),
+    })
 }
 
-/// Files that git ignores one by one and that the root's own work tree does not have with the same content.
-fn ignored_only_here(call: &Call<'_>, git: &dyn Git, path: &Path) -> Result<Vec<String>, Refusal> {
-    let root = git.place().main_work_tree.clone();
-    let trees = call.world.trees;
-    let read = |top: &Path, file: &TreePath| trees.read(top, file, MAX_COMPARED_BYTES).ok().flatten();
-    let is_copy = |file: &TreePath| {
-        let here = read(path, file);
-        here.is_some() && root.as_deref().is_some_and(|root| read(root, file) == here)
-    };
-    let ignored = git.ignored(path).map_err(fault::of_git)?;
-    let files = ignored.iter().filter(|file| !file.as_bytes().ends_with(b"/") && !is_copy(file));
-    Ok(files.take(MAX_LISTED).map(ToString::to_string).collect())
-}
-
-/// Whether the caller may change the workspace of `task`: its holder, or anybody once nobody holds it, or a person.
+/// Whether the caller may change the workspace of `task`: its holder, or anybody once nobody works on it, or a person.
 pub fn judge_holder(call: &Call<'_>, task: &Task) -> Result<(), Refusal> {
     let now = call.now();
     match task.live_claim(now) {
+        // The claim on what is over only says who may publish it.
+        _ if task.status.is_over() => Ok(()),
         Some(claim) if claim.session != call.caller.session && !call.caller.is_person() => {
             Err(fault::task_held(task, now))
         }

@@ -85,7 +85,11 @@ pub fn baseline(call: &Call<'_>, path: &Path) -> Result<(Oid, Vec<Dirt>), Refusa
     let head = head.at.commit().cloned().ok_or_else(|| {
         Refusal::new(Code::WORKSPACE_FAILED, "the workspace has no commit yet").with("path", path.display().to_string())
     })?;
-    let dirt = git.dirt(path).map_err(fault::of_git)?;
+    let mut dirt = git.dirt(path).map_err(fault::of_git)?;
+    // By path: of two layers the one on disk counts, which sorts last.
+    dirt.reverse();
+    dirt.dedup_by(|a, b| a.path == b.path);
+    dirt.reverse();
     let snapshot = call.world.trees.snapshot(path).map_err(fault::of_tree)?;
     let content = |path: &TreePath| {
         let entry = snapshot.entries.binary_search_by(|entry| entry.path.cmp(path)).ok();

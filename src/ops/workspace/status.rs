@@ -68,7 +68,7 @@ impl Op for Status {
         }
         let git = call.repository()?;
         let head = if exists { Some(git.head(&path).map_err(fault::of_git)?) } else { None };
-        let mut changes = if exists { git.dirt(&path).map_err(fault::of_git)? } else { Vec::new() };
+        let changes = if exists { git.dirt(&path).map_err(fault::of_git)? } else { Vec::new() };
         let mut blockers = head.as_ref().map(|head| look::obstacles(head, &workspace.branch)).unwrap_or_default();
         blockers.extend(replaced);
         let commit = head.as_ref().and_then(|head| head.at.commit().cloned());
@@ -76,15 +76,16 @@ impl Op for Status {
             let builds_on = git.ancestry(&accepted.commit, commit).map_err(fault::of_git)?;
             blockers.extend(base_moved(builds_on, &accepted.reference));
         }
-        let at_risk = look::at_risk(call, git, &workspace)?;
+        let at_risk = AtRisk::of(&git.losses(&look::leaving(call, git, &workspace)?).map_err(fault::of_git)?);
         let clean = changes.is_empty();
-        call.cut(&mut changes, MAX_LISTED as u32, "changes", |change| change.path.to_string());
+        let mut changes = look::by_path(&changes);
+        call.cut(&mut changes, MAX_LISTED as u32, "changes", |change| change.path.clone());
         Ok(Out {
             exists,
             head: commit,
             accepted_base: accepted.map(|base| base.commit),
             clean,
-            changes: changes.iter().map(Changed::of).collect(),
+            changes,
             at_risk,
             blockers,
             published,

@@ -194,9 +194,9 @@ fn wide(ids: &Ids) -> Vec<Act> {
         Act { after: work_goes_on, ..Act::new("workspace.ensure", json!({ "task": held })) },
         // What is removed already is not there to be removed.
         Act { legal: &["WORKSPACE_REQUIRED"], ..Act::new("workspace.remove", json!({ "task": out })) },
+        Act { after: workspaces_are_known, ..Act::new("workspace.prune", json!({})) },
         Act { after: finishes, ..Act::new("validate", json!({ "task": open, "scope": "branch" })) },
         Act::new("publish", json!({ "task": done })),
-        Act { after: sets_up_again, ..Act::new("uninstall", json!({})) },
     ]
 }
 
@@ -216,7 +216,9 @@ pub fn personal() -> Stage {
         after: is_gone,
         ..Act::new("uninstall", purge)
     };
-    Stage { rig, saved, acts: vec![attest, purge] }
+    let uninstall =
+        Act { needs_terminal: true, after: sets_up_again, ..Act::new("uninstall", json!({ "words": ["uninstall"] })) };
+    Stage { rig, saved, acts: vec![attest, uninstall, purge] }
 }
 
 /// Nothing but lock files stays, and kctl can be set up anew.
@@ -259,6 +261,12 @@ fn finishes(rig: &Rig, when: &str) {
     let open = items.as_array().into_iter().flatten().find(|item| item["title"] == "open");
     let ran = rig.run("task.finish", &json!({ "task": open.expect("it is there")["task"] }));
     assert_eq!(ran.code(), None, "{when}: {ran:?}");
+}
+
+/// A second call finds nothing left to take: what stays, stays for a reason.
+fn workspaces_are_known(rig: &Rig, when: &str) {
+    let again = rig.ok("workspace.prune", json!({}));
+    assert_eq!(again["removed"], json!([]), "{when}: {again}");
 }
 
 fn sets_up_again(rig: &Rig, when: &str) {

@@ -282,7 +282,7 @@ fn workspaces() -> Vec<WorkspaceEvent> {
         },
         WorkspaceEvent::Opened { head: oid("b"), baseline: vec![Dirt { path, content: "0".repeat(64) }] },
         WorkspaceEvent::Abandoned { reason: "no room".into() },
-        WorkspaceEvent::Removed { branch_deleted: true },
+        WorkspaceEvent::Removed { branch_deleted: true, kept: Vec::new() },
     ]
 }
 

@@ -109,6 +109,8 @@ fn nothing_that_the_repository_names_runs() {
     f.write("other", "x\n");
     f.commit("more");
     let base = head(&f);
+    let tree = f.root().join("tree");
+    f.git(&["worktree", "add", "-q", "-b", "b", "../tree"]);
     let marker = f.make_hostile();
     f.write("a.txt", "ONE\n");
     f.write("new", "x");
@@ -119,7 +121,7 @@ fn nothing_that_the_repository_names_runs() {
     assert_eq!(changes, ["on disk: modified a.txt", "on disk: untracked new"]);
     git.changed_since(&f.work, &base).expect("a comparison");
     git.head(&f.work).expect("a head");
-    git.ignored(&f.work).expect("a walk");
+    git.losses(&super::leaving(&tree)).expect("a look");
     git.branches("").expect("branches");
     git.worktrees().expect("worktrees");
     git.resolve("HEAD").expect("a commit");
@@ -245,16 +247,6 @@ fn an_unborn_head_and_a_repository_inside_have_dirt() {
     git(&f.work, &["init", "-q", "inside"]);
     f.write("inside/x", "x");
     assert_eq!(dirt(&f), ["on disk: untracked inside", "on disk: untracked new", "staged: added staged"]);
-}
-
-#[test]
-fn ignored_files_are_listed_by_the_directory() {
-    let f = Fixture::new();
-    f.write(".gitignore", "*.log\n/out/\n");
-    f.write("out/a/b", "x");
-    f.write("dir/x.log", "x");
-    let ignored = open(&f.work).ignored(&f.work).expect("a walk");
-    assert_eq!(ignored.iter().map(ToString::to_string).collect::<Vec<_>>(), ["dir/x.log", "out/"]);
 }
 
 #[test]

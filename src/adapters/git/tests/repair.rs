@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{head, open};
+use super::{head, leaving, open};
 use crate::adapters::git::fixture::{Fixture, git};
 use crate::ports::git::{Checkout, Git, GitFault, Lost, Repair, Spot, Standing};
 
@@ -131,7 +131,7 @@ fn work_in_a_half_made_worktree_stops_the_repair_and_stays() {
         assert_eq!(b.lost(), [format!("File({name})")]);
         assert_eq!(fs_err::read_to_string(b.path.join(name)).expect("it stays"), content);
         assert!(b.path.join("link").is_symlink(), "nothing else was touched either");
-        let removed = open(&b.f.work).remove_worktree(&b.path);
+        let removed = open(&b.f.work).remove_worktree(&leaving(&b.path), &[]);
         assert!(matches!(removed, Err(GitFault::WouldLose { .. })), "nor may it be removed");
     }
     let b = Broken::new().locked();
@@ -188,7 +188,7 @@ fn a_real_kill_at_any_moment_is_repaired() {
         let outcome = port.repair_worktree(&path, &checkout);
         assert!(outcome.is_ok(), "killed after {delay_ms} ms: {outcome:?}");
         assert_eq!(port.dirt(&path), Ok(vec![]), "killed after {delay_ms} ms");
-        port.remove_worktree(&path).expect("it holds nothing");
+        port.remove_worktree(&leaving(&path), &[]).expect("it holds nothing");
         port.delete_branch("b", &head(&f)).expect("it is at the base");
         let left = port.worktrees().expect("a list").into_iter().filter(|tree| tree.path.is_some());
         assert_eq!(left.count(), 1, "killed after {delay_ms} ms");

@@ -1,8 +1,8 @@
-use super::{head, oid, open};
+use super::{head, leaving, oid, open};
 use crate::adapters::git::LocalGit;
 use crate::adapters::git::fixture::{Fixture, git, make_executable};
 use crate::adapters::git::program::Program;
-use crate::ports::git::{At, Checkout, Git, GitFault, Lost, Spot, Standing, Worktree};
+use crate::ports::git::{At, Checkout, Git, GitFault, Lost, Spot, Standing, Whose, Worktree};
 
 fn new(f: &Fixture, branch: &str) -> Checkout {
     Checkout::New { branch: branch.to_owned(), base: head(f) }
@@ -18,8 +18,11 @@ fn lost(outcome: Result<(), GitFault>) -> Vec<Lost> {
 fn files(what: &[Lost]) -> Vec<String> {
     let name = |lost: &Lost| match lost {
         Lost::File(path) => path.to_string(),
-        Lost::Commits { path, commits } => format!("{} commits of {path}", commits.len()),
+        Lost::Commits { whose: Whose::Repository(path), commits, .. } => format!("{} commits of {path}", commits.len()),
+        Lost::Commits { whose, commits, .. } => format!("{} commits of {whose:?}", commits.len()),
         Lost::Locked { reason } => format!("locked: {reason}"),
+        Lost::Ignored { path, files, bytes } => format!("ignored {path}: {files} files, {bytes} bytes"),
+        Lost::Unread { path, .. } => format!("unread {path}"),
     };
     what.iter().map(name).collect()
 }
@@ -42,7 +45,7 @@ fn a_worktree_is_added_listed_and_removed() {
         [Some(f.work.clone()), Some(path.clone())]
     );
     assert_eq!(open(&path).worktrees(), Ok(all), "every worktree lists the same");
-    git.remove_worktree(&path).expect("it holds nothing");
+    git.remove_worktree(&leaving(&path), &[]).expect("it holds nothing");
     assert_eq!((path.exists(), git.spot(&path)), (false, Ok(Spot::Free)));
     assert_eq!(git.branch_tip("kctl/t-1"), Ok(Some(head(&f))), "the branch stays");
     let again = git.add_worktree(&path, &Checkout::Existing { branch: "kctl/t-1".into() });
@@ -85,7 +88,7 @@ fn a_removal_that_would_lose_something_is_refused_and_names_it() {
     let git_port = open(&f.work);
     let path = f.root().join("tree");
     git_port.add_worktree(&path, &new(&f, "b")).expect("it can be made");
-    let refused = || files(&lost(git_port.remove_worktree(&path)));
+    let refused = || files(&lost(git_port.remove_worktree(&leaving(&path), &[])));
     fs_err::write(path.join("new"), "x").expect("write");
     assert_eq!(refused(), ["new"]);
     fs_err::remove_file(path.join("new")).expect("remove");
@@ -98,11 +101,14 @@ fn a_removal_that_would_lose_something_is_refused_and_names_it() {
     git(&path, &["worktree", "unlock", "."]);
     git(&path, &["checkout", "-q", "--detach"]);
     git(&path, &["commit", "-q", "--allow-empty", "-m", "only here"]);
-    assert_eq!(refused(), ["1 commits of ."]);
+    assert_eq!(refused(), ["1 commits of Head"]);
     git(&path, &["branch", "keep"]);
-    git_port.remove_worktree(&path).expect("a branch keeps the commit now");
+    git_port.remove_worktree(&leaving(&path), &[]).expect("a branch keeps the commit now");
     assert!(!path.exists());
-    assert!(matches!(git_port.remove_worktree(&f.work), Err(GitFault::Taken { .. })), "the main worktree stays");
+    assert!(
+        matches!(git_port.remove_worktree(&leaving(&f.work), &[]), Err(GitFault::Taken { .. })),
+        "the main worktree stays"
+    );
 }
 
 #[test]
@@ -118,7 +124,7 @@ fn a_missing_directory_is_seen_and_other_registrations_are_left_alone() {
         _ => None,
     };
     assert_eq!(standing("one"), Some((Standing::Missing, true)));
-    git.remove_worktree(&f.root().join("one")).expect("there is nothing to lose");
+    git.remove_worktree(&leaving(&f.root().join("one")), &[]).expect("there is nothing to lose");
     assert_eq!((standing("one"), standing("two")), (None, Some((Standing::Missing, true))));
 }
 
@@ -159,7 +165,7 @@ fn a_new_worktree_has_the_sparse_checkout_and_the_worktree_settings_of_its_origi
     port.add_worktree(&path, &new(&f, "b")).expect("it can be made");
     assert!(path.join("a.txt").is_file() && !path.join("dir").exists());
     assert_eq!(port.dirt(&path), Ok(vec![]));
-    port.remove_worktree(&path).expect("it holds nothing");
+    port.remove_worktree(&leaving(&path), &[]).expect("it holds nothing");
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn a_bare_root_gets_worktrees_and_has_no_main_one() {
         port.worktrees().expect("a list").iter().map(|tree| tree.path.clone()).collect::<Vec<_>>(),
         [Some(path.clone())]
     );
-    port.remove_worktree(&path).expect("it holds nothing");
+    port.remove_worktree(&leaving(&path), &[]).expect("it holds nothing");
 }
 
 fn with_submodule() -> (Fixture, Fixture) {
@@ -226,9 +232,9 @@ fn a_worktree_whose_submodule_holds_unpublished_commits_is_not_removed() {
     git(&lib, &["commit", "-q", "--allow-empty", "-m", "only here"]);
     git(&lib, &["checkout", "-q", &published]);
     assert_eq!(port.dirt(&path), Ok(vec![]), "nothing shows in the worktree itself");
-    assert_eq!(files(&lost(port.remove_worktree(&path))), ["1 commits of lib"]);
+    assert_eq!(files(&lost(port.remove_worktree(&leaving(&path), &[]))), ["1 commits of lib"]);
     git(&lib, &["push", "-q", "origin", "mine"]);
-    port.remove_worktree(&path).expect("all of it is published");
+    port.remove_worktree(&leaving(&path), &[]).expect("all of it is published");
     assert!(!path.exists());
     assert_eq!(oid(&published).as_str(), published);
 }
