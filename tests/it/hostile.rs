@@ -14,7 +14,7 @@ use super::rig::Rig;
 
 /// The main job from a task to its publication.
 fn whole_job(rig: &Rig) {
-    let task = rig.task(json!({ "title": "a 'quoted' \"title\"\nof two lines", "criteria": ["check:test"] }));
+    let task = rig.task(json!({ "title": "a 'quoted' \"title\" $(id)", "criteria": ["check:test"] }));
     rig.ok("task.claim", json!({ "task": task }));
     rig.worked_on(&task);
     rig.ok("validate", json!({ "task": task, "scope": "branch" }));

@@ -346,3 +346,20 @@ fn a_workspace_that_holds_something_when_it_is_mended_names_it_in_words_with_a_w
     let next = refusal["next"][0].clone();
     ada.ok(&text(&next["op"]), next["params"].clone());
 }
+
+#[test]
+fn what_took_the_place_of_a_workspace_is_named_and_never_removed() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let (task, path) = published(&ada);
+    let away = place.top().join("away");
+    fs::rename(&path, &away).expect("moved");
+    std::os::unix::fs::symlink(&away, &path).expect("linked");
+    let shown = ada.ok("workspace.status", json!({ "task": task }));
+    assert!(shown["blockers"].to_string().contains("place_taken"), "{shown:#}");
+    for dry_run in [true, false] {
+        let refusal = ada.no("WORKSPACE_FAILED", "workspace.remove", json!({ "task": task, "dry_run": dry_run }));
+        assert!(text(&refusal["message"]).contains(path.to_str().expect("UTF-8")), "{refusal:#}");
+    }
+    assert!(away.join("work.txt").exists() && path.is_symlink());
+}

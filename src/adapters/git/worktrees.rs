@@ -164,6 +164,10 @@ impl Yard<'_> {
 
     /// The worktree at `path` that is to go; none if there is none any more.
     pub fn leaving(&self, path: &Path) -> GitResult<Option<Worktree>> {
+        // What a link leads to was put there by somebody, and may be anything.
+        if fs_err::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
+            return Err(taken(path, "it is a symlink".to_owned()));
+        }
         match self.spot(path)? {
             Spot::Free => Ok(None),
             Spot::Leftover | Spot::Taken { .. } => Err(taken(path, "no worktree is registered there".to_owned())),

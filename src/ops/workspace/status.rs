@@ -12,7 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::ops::call::Call;
 use crate::ops::fault;
 use crate::ops::op::Op;
-use crate::ports::git::Ancestry;
+use crate::ports::git::{Ancestry, GitFault};
 
 use super::look::{self, AtRisk, Changed, MAX_LISTED, Obstacle};
 
@@ -76,7 +76,14 @@ impl Op for Status {
             let builds_on = git.ancestry(&accepted.commit, commit).map_err(fault::of_git)?;
             blockers.extend(base_moved(builds_on, &accepted.reference));
         }
-        let at_risk = AtRisk::of(&git.losses(&look::leaving(call, git, &workspace)?).map_err(fault::of_git)?);
+        let at_risk = match git.losses(&look::leaving(call, git, &workspace)?) {
+            // Something else has its place: nothing there is the workspace's to lose.
+            Err(GitFault::Taken { why, .. }) => {
+                blockers.push(not_its_own(&workspace.path, &why));
+                AtRisk::default()
+            }
+            lost => AtRisk::of(&lost.map_err(fault::of_git)?),
+        };
         let clean = changes.is_empty();
         let mut changes = look::by_path(&changes);
         call.cut(&mut changes, MAX_LISTED as u32, "changes", |change| change.path.clone());
@@ -94,6 +101,14 @@ impl Op for Status {
             branch: workspace.branch,
             base: workspace.base,
         })
+    }
+}
+
+fn not_its_own(path: &str, why: &str) -> Obstacle {
+    Obstacle {
+        code: "place_taken",
+        what: format!("`{path}` is not the workspace any more: {why}"),
+        remedy: "move what is there away; `kctl workspace ensure` then makes the workspace again".to_owned(),
     }
 }
 
