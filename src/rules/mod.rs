@@ -10,4 +10,5 @@ pub mod publication;
 pub mod redaction;
 pub mod scope;
 pub mod verification;
+pub mod words;
 pub mod workspace;
