@@ -12,10 +12,11 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Run, Verdict};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
-use crate::ops::verification::assess::{self, Assessed};
+use crate::ops::verification::assess;
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
-use crate::rules::verification::due::{Due, What, in_order};
+use crate::ops::verification::suite::{self, Came};
+use crate::rules::verification::due::{Due, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,6 +77,9 @@ pub struct Out {
     verified: bool,
     /// Whether nothing that was looked at stands against publication; `publish` judges the rest.
     publication_ready: bool,
+    /// How many checks could run at once, if some had to wait for that (`limits.parallel`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_bound: Option<usize>,
 }
 
 pub struct Validate;
@@ -117,8 +121,9 @@ impl Op for Validate {
         let due = wanted(&subject, scope, &input)?;
         let before = assess::snapshot(call, &subject)?;
         let assessed = assess::look_up(call, &subject, due, &before)?;
-        let results = show_all(call, &subject, assessed, &before, input.rerun)?;
-        answer(call, &subject, scope, results)
+        let done = suite::show(call, &subject, assessed, &before, input.rerun)?;
+        let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
+        answer(call, &subject, scope, results, done.bound)
     }
 }
 
@@ -158,40 +163,13 @@ fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refus
     Ok(in_order(due, subject.judges()))
 }
 
-/// Shows one after the other. What needs a check that did not pass is skipped.
-fn show_all(
-    call: &mut Call<'_>,
-    subject: &Subject,
-    assessed: Vec<Assessed>,
-    before: &crate::domain::tree::Snapshot,
-    rerun: bool,
-) -> Result<Vec<Shown>, Refusal> {
-    let mut results: Vec<Shown> = Vec::new();
-    for one in assessed {
-        let unmet = unmet_need(&one.due, &results);
-        let shown = match (unmet, &one.found.unavailable) {
-            (_, Some(why)) => not_run(&one.due, Verdict::Unavailable, why.clone()),
-            (Some(need), _) => not_run(&one.due, Verdict::Skipped, format!("it needs `{need}`, which did not pass")),
-            (None, None) if one.is_answered(subject.fence) && !rerun => {
-                let run = one.found.fresh.as_ref().expect("what is fresh was found");
-                shown(&one.due, run, true)
-            }
-            (None, None) if call.dry_run => not_run(&one.due, Verdict::Skipped, "it is due".to_owned()),
-            (None, None) => {
-                let run = execute::execute(call, subject, &one, before)?;
-                shown(&one.due, &run, false)
-            }
-        };
-        results.push(shown);
+/// What is told of one thing that was due.
+fn told(due: &Due, came: Came) -> Shown {
+    match came {
+        Came::NotRun(verdict, why) => not_run(due, verdict, why),
+        Came::Fresh(run) => shown(due, &run, true),
+        Came::Ran(run) => shown(due, &run, false),
     }
-    Ok(results)
-}
-
-fn unmet_need(due: &Due, results: &[Shown]) -> Option<String> {
-    let What::Check { check, .. } = &due.what else { return None };
-    let failed =
-        |need: &&CheckName| results.iter().any(|shown| shown.check == need.as_str() && shown.verdict != Verdict::Pass);
-    check.needs.iter().find(failed).map(ToString::to_string)
 }
 
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
@@ -221,7 +199,13 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     }
 }
 
-fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Shown>) -> Result<Out, Refusal> {
+fn answer(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    scope: Scope,
+    results: Vec<Shown>,
+    bound: Option<usize>,
+) -> Result<Out, Refusal> {
     // The tree is read once more: a check that edited files must not vouch for the one before it.
     let after = assess::snapshot(call, subject)?;
     let assessed = assess::look_up(call, subject, subject.due(false), &after)?;
@@ -240,6 +224,7 @@ fn answer(call: &mut Call<'_>, subject: &Subject, scope: Scope, results: Vec<Sho
         criteria,
         verified,
         publication_ready,
+        parallel_bound: bound,
     })
 }
 

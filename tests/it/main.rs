@@ -16,6 +16,7 @@ mod idempotency;
 mod keeping;
 mod laws;
 mod ledger;
+mod parallel;
 mod place;
 mod publish;
 mod quickstart;

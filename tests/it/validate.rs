@@ -11,6 +11,12 @@ use crate::place::{PROFILE, Place, proposed, text, texts, write};
 /// Two checks with inputs of their own, one that needs the other, and marks of how often each ran.
 const TWO: &str = r#"version = 1
 
+[limits]
+parallel = 1
+
+[sandbox]
+writable = [".."]
+
 [checks.build]
 run = "echo b >> ../ran; test ! -e src/broken"
 inputs = ["src/**"]

@@ -12,8 +12,7 @@ pub fn of_outcome(outcome: &Outcome, run: &Run, moved: bool) -> Finding {
     let mut finding = of_end(outcome, run);
     if moved {
         // A verdict speaks only for the inputs it saw, and nobody can say which those were (I4).
-        finding.verdict = Verdict::Error;
-        finding.reasons.insert(0, "its inputs changed while it ran".to_owned());
+        finding = finding.unsettled("its inputs changed while it ran");
     }
     if outcome.leftovers.count > 0 {
         finding.reasons.push(format!("{} processes outlived it and were ended", outcome.leftovers.count));
