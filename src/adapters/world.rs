@@ -1,7 +1,9 @@
 //! The small things of the world: time, randomness, environment, secrets, locks, and what a person is shown.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use fs_err as fs;
 
@@ -63,7 +65,11 @@ impl Env for SystemEnv {
 pub struct SecretFiles;
 
 impl SecretFiles {
-    fn dir() -> Result<PathBuf, String> {
+    /// The directory of the tokens.
+    ///
+    /// # Errors
+    /// In words, when there is no home.
+    pub fn dir() -> Result<PathBuf, String> {
         // The password database knows a home for every user. Nobody who runs kctl without one, in a sandbox or a
         // container, means that place.
         let names = |name: &str| std::env::var_os(name).is_some_and(|path| Path::new(&path).is_absolute());
@@ -179,12 +185,17 @@ fn take(path: PathBuf) -> Result<FileLock, LockFault> {
 /// Tells a person at a terminal what goes on; says nothing where nobody looks.
 pub struct TerminalProgress {
     shown: bool,
+    /// The unfinished last line of each run that is on: several write at once, and each line says whose it is.
+    lines: Mutex<BTreeMap<String, String>>,
 }
+
+/// A line without an end is shown in pieces of this many bytes.
+const MAX_LINE_BYTES: usize = 4096;
 
 impl TerminalProgress {
     /// Shows only if stderr is a terminal and `quiet` is not wanted.
     pub fn new(quiet: bool) -> Self {
-        Self { shown: !quiet && std::io::stderr().is_terminal() }
+        Self { shown: !quiet && std::io::stderr().is_terminal(), lines: Mutex::default() }
     }
 
     fn line(&self, text: &str) {
@@ -200,13 +211,24 @@ impl Progress for TerminalProgress {
         self.line(&format!("{what}: {command}"));
     }
 
-    fn output(&self, _: &str, text: &str) {
-        if self.shown {
-            let _ = write!(std::io::stderr(), "{text}");
+    fn output(&self, what: &str, text: &str) {
+        if !self.shown {
+            return;
+        }
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = lines.entry(what.to_owned()).or_default();
+        line.push_str(text);
+        let whole = if line.len() > MAX_LINE_BYTES { line.len() } else { line.rfind('\n').map_or(0, |end| end + 1) };
+        for shown in line.drain(..whole).collect::<String>().lines() {
+            self.line(&format!("{what} | {shown}"));
         }
     }
 
     fn ended(&self, what: &str, how: &str) {
+        let rest = self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(what).unwrap_or_default();
+        if !rest.is_empty() {
+            self.line(&format!("{what} | {rest}"));
+        }
         self.line(&format!("{what}: {how}"));
     }
 }

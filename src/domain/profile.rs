@@ -2,6 +2,7 @@
 //! the accepted base's copy judges a candidate (I7). `rules::profile` reads it; `docs/PROFILE.md` describes it.
 
 mod name;
+mod reading;
 mod run;
 mod size;
 
@@ -11,8 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use name::CheckName;
+pub use reading::{IsolationWish, Parser, SandboxRules};
 pub use run::Run;
 pub use size::Size;
+
+use reading::is_default;
 
 use super::digest::Digest;
 use super::stamp::Length;
@@ -38,6 +42,8 @@ pub struct Profile {
     pub tasks: TaskRules,
     #[serde(default)]
     pub limits: Limits,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sandbox: SandboxRules,
 }
 
 impl Profile {
@@ -62,6 +68,7 @@ impl Default for Profile {
             publish: PublishRules::default(),
             tasks: TaskRules::default(),
             limits: Limits::default(),
+            sandbox: SandboxRules::default(),
         }
     }
 }
@@ -87,6 +94,19 @@ pub struct Check {
     /// Whether publication needs it.
     #[serde(default = "yes")]
     pub required: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub parser: Parser,
+    /// A result file that the check writes, from the top of the work tree.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub report: Option<String>,
+    /// How many tests must have run. None: one, for a check of kind `test` whose results can be read.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub min_tests: Option<u32>,
+    /// Whether it may reach the network.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub network: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub isolation: IsolationWish,
 }
 
 impl Check {
@@ -100,6 +120,11 @@ impl Check {
             needs: Vec::new(),
             env: Vec::new(),
             required: true,
+            parser: Parser::default(),
+            report: None,
+            min_tests: None,
+            network: false,
+            isolation: IsolationWish::default(),
         }
     }
 
@@ -213,11 +238,14 @@ pub struct Limits {
     /// How much of a run's output is kept; head and tail stay, the middle is counted.
     #[serde(default = "default_output")]
     pub max_output: Size,
+    /// How many checks run at once. None: as many as there are processors, and at most four.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub parallel: Option<u32>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_output: default_output() }
+        Self { max_output: default_output(), parallel: None }
     }
 }
 
@@ -266,6 +294,26 @@ mod tests {
         let longer = Check { timeout: Length::hours(1), ..check.clone() };
         assert_eq!(check.digest(), optional.digest());
         assert_ne!(check.digest(), longer.digest());
+    }
+
+    #[test]
+    fn what_has_its_default_is_not_digested_so_that_evidence_outlives_an_upgrade() {
+        let check = Check::new(Run::Shell("cargo test".into()));
+        assert_eq!(
+            serde_json::to_string(&check).expect("it is data"),
+            r#"{"run":"cargo test","inputs":["**"],"timeout":"10m","kind":"command","needs":[],"env":[],"required":true}"#
+        );
+        for changed in [
+            Check { parser: Parser::Tap, ..check.clone() },
+            Check { report: Some("junit.xml".into()), ..check.clone() },
+            Check { min_tests: Some(1), ..check.clone() },
+            Check { network: true, ..check.clone() },
+            Check { isolation: IsolationWish::None, ..check.clone() },
+        ] {
+            assert_ne!(changed.digest(), check.digest(), "{changed:?}");
+        }
+        let profile = serde_json::to_string(&Profile::default()).expect("it is data");
+        assert!(!profile.contains("sandbox") && !profile.contains("parallel"), "{profile}");
     }
 
     #[test]

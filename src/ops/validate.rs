@@ -20,13 +20,14 @@ use crate::domain::tree::Snapshot;
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
-use crate::ops::task::onward::{self, Came};
-use crate::ops::verification::assess::{self, Assessed};
+use crate::ops::task::onward;
+use crate::ops::verification::assess;
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
+use crate::ops::verification::suite::{self, Came};
 use crate::ports::ledger::Query;
 use crate::rules::inputs;
-use crate::rules::verification::due::{Due, What, in_order};
+use crate::rules::verification::due::{Due, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -88,6 +89,9 @@ pub struct Out {
     verified: bool,
     /// Whether nothing that was looked at stands against publication; `publish` judges the rest.
     publication_ready: bool,
+    /// How many checks could run at once, if some had to wait for that (`limits.parallel`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_bound: Option<usize>,
 }
 
 pub struct Validate;
@@ -131,10 +135,11 @@ impl Op for Validate {
         let before = assess::snapshot(call, &subject)?;
         warn_of_links(call, &subject, &due, &before);
         let assessed = assess::look_up(call, &subject, due, &before)?;
-        let results = show_all(call, &subject, assessed, &before, input.rerun)?;
+        let done = suite::show(call, &subject, assessed, &before, input.rerun)?;
         // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
-        let after = if results.iter().all(|shown| shown.fresh) { before } else { assess::snapshot(call, &subject)? };
-        answer(call, &subject, scope, results, &after)
+        let after = if done.ran() { assess::snapshot(call, &subject)? } else { before };
+        let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
+        answer(call, &subject, scope, results, (&after, done.bound))
     }
 }
 
@@ -210,39 +215,6 @@ fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refus
     Ok(in_order(due, subject.judges()))
 }
 
-/// Shows one after the other. What needs a check that did not pass is skipped.
-fn show_all(
-    call: &mut Call<'_>,
-    subject: &Subject,
-    assessed: Vec<Assessed>,
-    before: &Snapshot,
-    rerun: bool,
-) -> Result<Vec<Shown>, Refusal> {
-    let mut results: Vec<Shown> = Vec::new();
-    for one in assessed {
-        let unmet = unmet_need(&one.due, &results);
-        let shown = match (unmet, &one.found.unavailable) {
-            (_, Some(why)) => not_run(&one.due, Verdict::Unavailable, why.clone()),
-            (Some(need), _) => not_run(&one.due, Verdict::Skipped, format!("it needs `{need}`, which did not pass")),
-            (None, None) if one.is_answered(subject.fence) && !(rerun && one.due.is_run()) => {
-                let run = one.found.fresh.as_ref().expect("what is fresh was found");
-                shown(&one.due, run, true)
-            }
-            (None, None) if !one.due.is_run() => {
-                call.propose("criterion.list", "shows what has to be handed in", reference(subject));
-                not_run(&one.due, Verdict::Skipped, "it is handed in, not run: see `kctl criterion --help`".to_owned())
-            }
-            (None, None) if call.dry_run => not_run(&one.due, Verdict::Skipped, "it is due".to_owned()),
-            (None, None) => {
-                let run = execute::execute(call, subject, &one, before)?;
-                shown(&one.due, &run, false)
-            }
-        };
-        results.push(shown);
-    }
-    Ok(results)
-}
-
 /// The parameters that name what is validated.
 fn reference(subject: &Subject) -> serde_json::Value {
     match (&subject.task, &subject.commitment) {
@@ -251,11 +223,13 @@ fn reference(subject: &Subject) -> serde_json::Value {
     }
 }
 
-fn unmet_need(due: &Due, results: &[Shown]) -> Option<String> {
-    let What::Check { check, .. } = &due.what else { return None };
-    let failed =
-        |need: &&CheckName| results.iter().any(|shown| shown.check == need.as_str() && shown.verdict != Verdict::Pass);
-    check.needs.iter().find(failed).map(ToString::to_string)
+/// What is told of one thing that was due.
+fn told(due: &Due, came: Came) -> Shown {
+    match came {
+        Came::NotRun(verdict, why) => not_run(due, verdict, why),
+        Came::Fresh(run) => shown(due, &run, true),
+        Came::Ran(run) => shown(due, &run, false),
+    }
 }
 
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
@@ -290,7 +264,7 @@ fn answer(
     subject: &Subject,
     scope: Scope,
     results: Vec<Shown>,
-    after: &Snapshot,
+    (after, bound): (&Snapshot, Option<usize>),
 ) -> Result<Out, Refusal> {
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
     let criteria = assess::criteria(call, subject, &assessed, after);
@@ -310,6 +284,7 @@ fn answer(
         criteria,
         verified,
         publication_ready,
+        parallel_bound: bound,
     })
 }
 
@@ -322,13 +297,17 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");
     }
+    let handed_in = subject.contract.criteria.iter().any(|criterion| criterion.proof.handed_in_by().is_some());
+    if !verified && handed_in {
+        call.propose("criterion.list", "shows what has to be handed in", reference(subject));
+    }
     if let Some(id) = &subject.task {
         let task = call.load_or_blank::<Task>(id)?.value;
         if !verified && !task.status.is_over() {
             call.propose("validate", "again, when that is mended", json!({ "task": id }));
         }
         if verified || task.status != TaskStatus::Claimed {
-            onward::propose(call, &task, Came::Verified)?;
+            onward::propose(call, &task, onward::Came::Verified)?;
         }
     }
     Ok(())

@@ -49,8 +49,8 @@ pub trait Secrets {
     fn exposed(&self) -> Vec<String>;
 }
 
-/// Shows a person what goes on during a long call. It is no part of the answer.
-pub trait Progress {
+/// Shows a person what goes on during a long call. It is no part of the answer. Several runs may tell it at once.
+pub trait Progress: Sync {
     fn started(&self, what: &str, command: &str);
     fn output(&self, what: &str, text: &str);
     fn ended(&self, what: &str, how: &str);

@@ -12,4 +12,5 @@ pub mod redaction;
 pub mod scope;
 pub mod tools;
 pub mod verification;
+pub mod words;
 pub mod workspace;

@@ -130,7 +130,8 @@ fn what_is_blocked_or_has_nothing_to_show_is_not_finished() {
 
 #[test]
 fn a_check_that_is_under_way_is_waited_for() {
-    let place = Place::with_profile(&PROFILE.replace("test ! -e broken", "while test -e ../hold; do sleep 0.05; done"));
+    let holding = PROFILE.replace("test ! -e broken", "while test -e ../hold; do sleep 0.05; done");
+    let place = Place::with_profile(&format!("{holding}\n[sandbox]\nwritable = [\"..\"]\n"));
     let ada = place.agent("ada");
     let task = ada.claimed(json!({ "title": "one", "criteria": ["file_exists:src/lib.txt"] }));
     let tree = ada.workspace(&task);

@@ -19,6 +19,7 @@ mod kinds;
 mod laws;
 mod leaving;
 mod ledger;
+mod parallel;
 mod place;
 mod publish;
 mod quickstart;

@@ -135,6 +135,19 @@ impl Place {
 
     /// Runs a program in `dir`.
     pub fn run(&self, dir: &Path, program: &str, args: &[&str], stdin: Option<&[u8]>) -> Ran {
+        let mut command = self.command(dir, program, args);
+        command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|why| panic!("{program} must start: {why}"));
+        if let Some(bytes) = stdin {
+            // A program that ends before it has read everything is judged by what it says.
+            let _ = child.stdin.take().expect("it was piped").write_all(bytes);
+        }
+        Ran::of(&child.wait_with_output().expect("it ends"))
+    }
+
+    /// A program with this place's home and nothing of the machine's, ready to start.
+    pub fn command(&self, dir: &Path, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(dir).env_clear();
         for name in ["PATH", "TMPDIR", "LANG", "LLVM_PROFILE_FILE"] {
@@ -153,14 +166,7 @@ impl Place {
                 None => command.env_remove(name),
             };
         }
-        command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|why| panic!("{program} must start: {why}"));
-        if let Some(bytes) = stdin {
-            // A program that ends before it has read everything is judged by what it says.
-            let _ = child.stdin.take().expect("it was piped").write_all(bytes);
-        }
-        Ran::of(&child.wait_with_output().expect("it ends"))
+        command
     }
 
     pub fn kctl(&self, args: &[&str]) -> Ran {

@@ -17,6 +17,7 @@ mod environment;
 mod interrupt;
 mod kept;
 mod kin;
+mod many;
 mod plain;
 mod registry;
 mod shell;

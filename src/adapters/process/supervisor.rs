@@ -17,12 +17,12 @@ use super::registry::Registered;
 use super::start::{self, Started};
 use super::sweep::Family;
 use super::watch::{Stream, Watch};
-use super::{shell, version};
+use super::{many, shell, version};
 use crate::adapters::failpoint;
 use crate::domain::digest::Digest;
 use crate::domain::secret::Redaction;
 use crate::domain::stamp::Stamp;
-use crate::ports::runner::{Ended, Invocation, Leftovers, NoVersion, NotStarted, Outcome, Output, Runner};
+use crate::ports::runner::{Ended, Invocation, Job, Leftovers, NoVersion, NotStarted, Outcome, Output, Runner};
 
 /// Makes what takes secrets out of one stream, from the values that are known to be secret.
 pub type MakeRedaction = fn(&[String]) -> Box<dyn Redaction>;
@@ -86,6 +86,20 @@ impl Runner for Supervisor {
             Ok(started) => self.supervise(invocation, &scrubbed, started, registered, clocks, on_output),
             Err(why) => clocks.outcome(Ended::NotStarted(why), scrubbed.digest),
         }
+    }
+
+    fn run_many(
+        &self,
+        first: Vec<Job>,
+        parallel: usize,
+        on_output: &(dyn Fn(usize, &str) + Sync),
+        on_end: &mut dyn FnMut(usize, Outcome) -> Vec<Job>,
+    ) {
+        many::run(self, first, parallel, on_output, on_end);
+    }
+
+    fn processors(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
     }
 
     fn tool_version(&self, program: &str, cwd: &Path) -> Result<String, NoVersion> {

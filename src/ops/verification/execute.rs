@@ -6,7 +6,7 @@ use crate::domain::id::EvidenceId;
 use crate::domain::path::TreePath;
 use crate::domain::plan::Place;
 use crate::domain::profile::{Check, CheckName};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::domain::run::{Candidate, Level, Record, Run, RunEvent, Subject as About, Verdict};
 use crate::domain::stamp::{Length, Stamp};
 use crate::domain::tree::Snapshot;
@@ -16,7 +16,7 @@ use crate::ops::program;
 use crate::ops::workspace::prepare::hex;
 use crate::ports::files::EntryKind;
 use crate::ports::runner::{Ended, Invocation, MAX_OUTPUT_BYTES, Outcome};
-use crate::rules::verification::due::{Due, What};
+use crate::rules::verification::due::Due;
 use crate::rules::verification::proofs::{self, File, Finding, Search};
 use crate::rules::verification::verdict;
 
@@ -30,54 +30,64 @@ const SUPERVISOR_GRACE: Length = Length::seconds(60);
 /// The largest file that a proof reads, in bytes.
 const MAX_PROOF_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Shows one thing that is due, and records it. `snapshot` is the tree as it is before.
-pub fn execute(call: &mut Call<'_>, subject: &Subject, one: &Assessed, snapshot: &Snapshot) -> Result<Run, Refusal> {
-    let id = EvidenceId::new(call.world.ids.uuid());
-    match &one.due.what {
-        What::Check { name, check } => run_check(call, subject, one, &id, (name, check)),
-        What::Proof(proof) => prove(call, subject, one, &id, proof, snapshot),
-        What::HandedIn(proof) => {
-            let words = format!("a `{}` is handed in, not run", proof.kind());
-            Err(Refusal::new(Code::CONFLICT, words))
-        }
-        What::Undeclared { check } => {
-            Err(Refusal::new(Code::CHECK_UNKNOWN, format!("the profile declares no check `{check}`")))
-        }
-    }
+/// A check whose run is recorded as started.
+pub struct Begun {
+    pub id: EvidenceId,
+    pub invocation: Invocation,
 }
 
-fn run_check(
+/// Records that a check is run now, and says how.
+pub fn begin(
     call: &mut Call<'_>,
     subject: &Subject,
     one: &Assessed,
-    id: &EvidenceId,
     (name, check): (&CheckName, &Check),
-) -> Result<Run, Refusal> {
+) -> Result<Begun, Refusal> {
+    let id = EvidenceId::new(call.world.ids.uuid());
     let deadline = call.now().plus(check.timeout).plus(SUPERVISOR_GRACE);
-    start(call, subject, one, id, deadline)?;
-    call.world.progress.started(name.as_str(), &check.run.to_string());
     let mut invocation = Invocation::new(program::of(&check.run), &subject.work_tree, check.timeout);
     invocation.pass_env.clone_from(&check.env);
     let kept = call.profile()?.limits.max_output.bytes();
     invocation.max_output_bytes = usize::try_from(kept).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
-    let progress = call.world.progress;
-    let outcome = call.world.runner.run(&invocation, &mut |text| progress.output(name.as_str(), text));
-    let after = assess::snapshot(call, subject)?;
-    let input_after = assess::input_of(&one.due, &after)?;
-    let mut finding = verdict::of_outcome(&outcome, &check.run, input_after != one.input);
-    if names_no_file(&one.due, &after)? {
+    start(call, subject, one, &id, deadline)?;
+    call.world.progress.started(name.as_str(), &check.run.to_string());
+    Ok(Begun { id, invocation })
+}
+
+/// What was seen of a check's run: how it ended, the tree after it, and what moved beside it while it ran.
+pub struct Seen<'s> {
+    pub outcome: &'s Outcome,
+    pub after: &'s Snapshot,
+    pub beside: Option<&'s str>,
+}
+
+/// Judges a check's run that has ended, and records it.
+pub fn finish(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    one: &Assessed,
+    begun: &Begun,
+    (name, check): (&CheckName, &Check),
+    seen: &Seen<'_>,
+) -> Result<Run, Refusal> {
+    let input_after = assess::input_of(&one.due, seen.after)?;
+    let mut finding = verdict::of_outcome(seen.outcome, &check.run, input_after != one.input);
+    if let Some(beside) = seen.beside {
+        finding = finding.unsettled(beside);
+    }
+    if names_no_file(&one.due, seen.after)? {
         finding = Finding::error("its inputs name no file, so nothing could ever make it stale");
     }
-    progress.ended(name.as_str(), finding.verdict.name());
-    let mut record = record(call, subject, finding, (one.input.clone(), input_after), &after)?;
-    keep_outcome(call, &mut record, &outcome)?;
+    call.world.progress.ended(name.as_str(), finding.verdict.name());
+    let mut record = record(call, subject, finding, (one.input.clone(), input_after), seen.after)?;
+    keep_outcome(call, &mut record, seen.outcome)?;
     record.argv = program::argv(&check.run);
     if let Some(tool) = verdict::program_of(&check.run)
         && let Ok(version) = call.world.runner.tool_version(&tool, &subject.work_tree)
     {
         record.tools.insert(tool, version);
     }
-    end(call, id, record)
+    end(call, &begun.id, record)
 }
 
 fn names_no_file(due: &Due, snapshot: &Snapshot) -> Result<bool, Refusal> {
@@ -105,14 +115,15 @@ fn keep_outcome(call: &Call<'_>, record: &mut Record, outcome: &Outcome) -> Resu
     Ok(())
 }
 
-fn prove(
+/// Looks a proof up in the tree as `snapshot` has it, and records it.
+pub fn prove(
     call: &mut Call<'_>,
     subject: &Subject,
     one: &Assessed,
-    id: &EvidenceId,
     proof: &Proof,
     snapshot: &Snapshot,
 ) -> Result<Run, Refusal> {
+    let id = EvidenceId::new(call.world.ids.uuid());
     let finding = match proof {
         Proof::SearchNone { pattern, paths } => search(call, subject, pattern, paths, snapshot),
         Proof::DiffScope { paths } => scope(call, subject, paths, snapshot)?,
@@ -121,9 +132,9 @@ fn prove(
             None => Finding::error("it is not looked up in the tree"),
         },
     };
-    start(call, subject, one, id, call.now().plus(SUPERVISOR_GRACE))?;
+    start(call, subject, one, &id, call.now().plus(SUPERVISOR_GRACE))?;
     let record = record(call, subject, finding, (one.input.clone(), one.input.clone()), snapshot)?;
-    end(call, id, record)
+    end(call, &id, record)
 }
 
 /// The file at `path` of the subject's work tree, as a proof sees it.

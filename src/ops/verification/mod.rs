@@ -4,3 +4,4 @@ pub mod assess;
 pub mod execute;
 pub mod gate;
 pub mod subject;
+pub mod suite;

@@ -63,7 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::profile::{CheckKind, Gate, Overlap, Run};
+    use crate::domain::profile::{CheckKind, Gate, IsolationWish, Overlap, Parser, Run};
     use crate::domain::refusal::{Code, Refusal};
     use crate::domain::stamp::Length;
 
@@ -89,6 +89,11 @@ kind = "test"
 needs = ["build"]
 env = ["RUST_LOG"]
 required = false
+parser = "cargo-test"
+report = "target/junit.xml"
+min_tests = 3
+network = true
+isolation = "auto"
 
 [workspace]
 dir = "../work trees"
@@ -107,6 +112,10 @@ lease = "2h"
 
 [limits]
 max_output = "1MiB"
+parallel = 3
+
+[sandbox]
+writable = ["../scratch", "~/.tool"]
 "#;
 
     #[test]
@@ -120,6 +129,9 @@ max_output = "1MiB"
         assert_eq!(profile.workspace.setup[1], Run::Argv(vec!["make".into(), "deps".into()]));
         assert_eq!((profile.publish.gate, profile.tasks.overlap), (Gate::All, Overlap::Refuse));
         assert_eq!(profile.limits.max_output.bytes(), 1 << 20);
+        assert_eq!((tests.parser, tests.report.as_deref()), (Parser::CargoTest, Some("target/junit.xml")));
+        assert_eq!((tests.min_tests, tests.network, tests.isolation), (Some(3), true, IsolationWish::Auto));
+        assert_eq!((profile.limits.parallel, profile.sandbox.writable.len()), (Some(3), 2));
     }
 
     #[test]

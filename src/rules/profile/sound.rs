@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::fault::ProfileFault;
 use super::lines::{Lines, dotted};
 use super::vacuous;
-use crate::domain::profile::{Check, CheckName, Profile, PublishRules, Run, WorkspaceRules, matcher};
+use crate::domain::profile::{
+    Check, CheckKind, CheckName, IsolationWish, Profile, PublishRules, Run, SandboxRules, WorkspaceRules, matcher,
+};
 use crate::domain::stamp::Length;
 
 pub const MAX_CHECKS: usize = 200;
@@ -14,6 +16,8 @@ pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 pub const MAX_GLOB_BYTES: usize = 1024;
 pub const MAX_TIMEOUT: Length = Length::hours(24);
 pub const MAX_LEASE: Length = Length::hours(30 * 24);
+pub const MAX_PARALLEL: u32 = 64;
+pub const MAX_MIN_TESTS: u32 = 1_000_000;
 
 /// Variables that say which repository git works on. Let through, they would point a check at another tree.
 const FIXED_ENV: &[&str] = &[
@@ -35,6 +39,8 @@ pub fn faults(profile: &Profile, lines: &Lines<'_>) -> Vec<ProfileFault> {
     critic.workspace(&profile.workspace);
     critic.publish(&profile.publish);
     critic.at_most(&["tasks", "lease"], profile.tasks.lease, MAX_LEASE);
+    critic.between(&["limits", "parallel"], profile.limits.parallel, MAX_PARALLEL);
+    critic.sandbox(&profile.sandbox);
     critic.faults
 }
 
@@ -90,6 +96,18 @@ impl Critic<'_, '_> {
             let problem = format!("names {variable:?}, which is not let through");
             self.refuse(&key("env"), problem, "name variables other than those that place git or kctl");
         }
+        if let Some(report) = check.report.as_ref().filter(|path| !stays_in_tree(path)) {
+            let problem = format!("is {report:?}, which leaves the tree");
+            self.refuse(&key("report"), problem, "name a file below the top of the work tree, outside `.git`");
+        }
+        self.between(&key("min_tests"), check.min_tests, MAX_MIN_TESTS);
+        if check.min_tests.is_some() && check.kind != CheckKind::Test {
+            self.refuse(&key("min_tests"), "is for checks that run tests", "write `kind = \"test\"`, or leave it out");
+        }
+        if check.network && check.isolation == IsolationWish::None {
+            let problem = "says nothing beside `isolation = \"none\"`, which leaves the network open";
+            self.refuse(&key("network"), problem, "leave one of them out");
+        }
         let distinct: HashSet<_> = check.needs.iter().collect();
         if distinct.len() != check.needs.len() {
             self.refuse(&key("needs"), "names a check twice", "name each once");
@@ -137,6 +155,27 @@ impl Critic<'_, '_> {
         for path in workspace.copy.iter().filter(|path| !stays_in_tree(path)) {
             let problem = format!("names {path:?}, which leaves the tree");
             self.refuse(&["workspace", "copy"], problem, "name files below the top of the work tree, outside `.git`");
+        }
+    }
+
+    fn sandbox(&mut self, sandbox: &SandboxRules) {
+        self.items(&["sandbox", "writable"], sandbox.writable.len());
+        for path in sandbox.writable.iter().take(MAX_ITEMS) {
+            let below = path.trim_start_matches('~').trim_matches('/');
+            let is_whole = below.is_empty() || (path.starts_with('~') && !path.starts_with("~/"));
+            let in_git = path.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
+            if is_whole || in_git || path.contains('\0') || path.len() > MAX_GLOB_BYTES {
+                let problem = format!("names {:?}, which cannot be opened", clipped(path));
+                let legal = "name a directory: from the top of the work tree, absolute, or from `~/`; not `/`, a home \
+                             or `.git`";
+                self.refuse(&["sandbox", "writable"], problem, legal);
+            }
+        }
+    }
+
+    fn between(&mut self, path: &[&str], number: Option<u32>, max: u32) {
+        if let Some(number) = number.filter(|number| !(1..=max).contains(number)) {
+            self.refuse(path, format!("is {number}"), format!("write a number from 1 to {max}"));
         }
     }
 

@@ -39,6 +39,19 @@ fn a_value_that_cannot_be_accepted_names_its_key() {
         ("[publish]\nbase='a..b'".into(), "publish.base"),
         ("[publish]\nprotected=['[']".into(), "publish.protected"),
         ("[tasks]\nlease='31d'".into(), "tasks.lease"),
+        (format!("{check}report='/tmp/junit.xml'"), "checks.a.report"),
+        (format!("{check}report='../junit.xml'"), "checks.a.report"),
+        (format!("{check}kind='test'\nmin_tests=0"), "checks.a.min_tests"),
+        (format!("{check}kind='lint'\nmin_tests=1"), "checks.a.min_tests"),
+        (format!("{check}network=true\nisolation='none'"), "checks.a.network"),
+        (format!("{check}parser='nose'"), "checks.a.parser"),
+        (format!("{check}isolation='full'"), "checks.a.isolation"),
+        ("[limits]\nparallel=0".into(), "limits.parallel"),
+        ("[limits]\nparallel=65".into(), "limits.parallel"),
+        ("[sandbox]\nwritable=['/']".into(), "sandbox.writable"),
+        ("[sandbox]\nwritable=['~']".into(), "sandbox.writable"),
+        ("[sandbox]\nwritable=['~other/x']".into(), "sandbox.writable"),
+        ("[sandbox]\nwritable=['.git/hooks']".into(), "sandbox.writable"),
     ];
     for (body, key) in cases {
         assert_eq!(keys(&body), [key], "{body}");

@@ -1,11 +1,8 @@
 //! Commands that cannot fail. A check made of one would prove nothing, so the profile refuses it; what this reading
 //! of the text misses, the guards on runs are there for.
 
-mod words;
-
-use words::{Token, Word, tokens};
-
 use crate::domain::profile::Run;
+use crate::rules::words::{Token, Word, tokens};
 
 /// How deep `sh -c '…'` is looked into.
 const MAX_SHELL_DEPTH: usize = 3;

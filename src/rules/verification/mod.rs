@@ -1,6 +1,7 @@
 //! What must be shown, what shows it, and whether that still holds.
 
 pub mod due;
+pub mod exits;
 pub mod proofs;
 pub mod receipt;
 pub mod state;

@@ -40,6 +40,13 @@ impl Finding {
     pub fn error(why: impl Into<String>) -> Self {
         Self { verdict: Verdict::Error, reasons: vec![why.into()] }
     }
+
+    /// The same, found while something went on that leaves open what it was found on.
+    pub fn unsettled(mut self, why: impl Into<String>) -> Self {
+        self.verdict = Verdict::Error;
+        self.reasons.insert(0, why.into());
+        self
+    }
 }
 
 /// Judges a proof about one file.

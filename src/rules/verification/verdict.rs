@@ -4,6 +4,7 @@ use crate::domain::process::{Ended, NotStarted, Outcome};
 use crate::domain::profile::Run;
 use crate::domain::run::Verdict;
 
+use super::exits::{self, SIGPIPE, Says};
 use super::proofs::Finding;
 
 /// How a check's run is judged. `moved` says that its inputs were others after it than before.
@@ -11,8 +12,7 @@ pub fn of_outcome(outcome: &Outcome, run: &Run, moved: bool) -> Finding {
     let mut finding = of_end(outcome, run);
     if moved {
         // A verdict speaks only for the inputs it saw, and nobody can say which those were (I4).
-        finding.verdict = Verdict::Error;
-        finding.reasons.insert(0, "its inputs changed while it ran".to_owned());
+        finding = finding.unsettled("its inputs changed while it ran");
     }
     if outcome.leftovers.count > 0 {
         finding.reasons.push(format!("{} processes outlived it and were ended", outcome.leftovers.count));
@@ -31,9 +31,12 @@ fn of_end(outcome: &Outcome, run: &Run) -> Finding {
     match &outcome.ended {
         Ended::Exited { code: 0 } => pass(),
         Ended::Exited { code } => match outcome.signal() {
-            Some(signal) => Finding::error(format!("signal {signal} ended it")),
-            None if is_answer(run, *code, &outcome.pipe_statuses) => Finding::fail(format!("it exited with {code}")),
-            None => Finding::error(format!("it exited with {code}, which is that program's failure and not its no")),
+            Some(signal) if 128 + signal != SIGPIPE => Finding::error(format!("signal {signal} ended it")),
+            Some(_) | None => match exits::of(run, *code, &outcome.pipe_statuses) {
+                Says::No(why) => Finding::fail(why),
+                Says::CouldNotTell(why) => Finding::error(why),
+                Says::Nothing => pass(),
+            },
         },
         Ended::NotStarted(NotStarted::Missing { program }) => {
             Finding { verdict: Verdict::Unavailable, reasons: vec![format!("there is no program `{program}` here")] }
@@ -41,23 +44,6 @@ fn of_end(outcome: &Outcome, run: &Run) -> Finding {
         Ended::Signalled { .. } | Ended::TimedOut { .. } | Ended::Interrupted { .. } | Ended::NotStarted(_) => {
             Finding::error(outcome.ended.to_string())
         }
-    }
-}
-
-/// Programs whose exit status 1 is an answer, and whose higher ones say that they could not look.
-const ANSWERS_BY_ONE: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "["];
-
-/// Whether `code` is the program's own no. For most programs any status but 0 is.
-fn is_answer(run: &Run, code: i32, pipe_statuses: &[i32]) -> bool {
-    if code == 126 || code == 127 {
-        return false;
-    }
-    // Of several stages it is not known which program spoke, unless all but the last were content.
-    let alone = pipe_statuses.iter().rev().skip(1).all(|status| *status == 0);
-    match program_of(run) {
-        Some(program) if alone && ANSWERS_BY_ONE.contains(&program.as_str()) => code == 1,
-        Some(program) if alone && program == "timeout" => code != 124,
-        Some(_) | None => true,
     }
 }
 
