@@ -356,7 +356,7 @@ fn what_took_the_place_of_a_workspace_is_named_and_never_removed() {
     fs::rename(&path, &away).expect("moved");
     std::os::unix::fs::symlink(&away, &path).expect("linked");
     let shown = ada.ok("workspace.status", json!({ "task": task }));
-    assert!(shown["blockers"].to_string().contains("place_taken"), "{shown:#}");
+    assert!(shown["blockers"].to_string().contains("not_the_workspace"), "{shown:#}");
     for dry_run in [true, false] {
         let refusal = ada.no("WORKSPACE_FAILED", "workspace.remove", json!({ "task": task, "dry_run": dry_run }));
         assert!(text(&refusal["message"]).contains(path.to_str().expect("UTF-8")), "{refusal:#}");

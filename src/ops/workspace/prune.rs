@@ -23,7 +23,7 @@ use super::look;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// How many workspaces are looked at
+    /// How many workspaces are looked at, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last task of the page before

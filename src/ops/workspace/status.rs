@@ -78,10 +78,7 @@ impl Op for Status {
         }
         let at_risk = match git.losses(&look::leaving(call, git, &workspace)?) {
             // Something else has its place: nothing there is the workspace's to lose.
-            Err(GitFault::Taken { why, .. }) => {
-                blockers.push(not_its_own(&workspace.path, &why));
-                AtRisk::default()
-            }
+            Err(GitFault::Taken { .. }) => AtRisk::default(),
             lost => AtRisk::of(&lost.map_err(fault::of_git)?),
         };
         let clean = changes.is_empty();
@@ -101,14 +98,6 @@ impl Op for Status {
             branch: workspace.branch,
             base: workspace.base,
         })
-    }
-}
-
-fn not_its_own(path: &str, why: &str) -> Obstacle {
-    Obstacle {
-        code: "place_taken",
-        what: format!("`{path}` is not the workspace any more: {why}"),
-        remedy: "move what is there away; `kctl workspace ensure` then makes the workspace again".to_owned(),
     }
 }
 

@@ -184,12 +184,12 @@ fn one_bad_event_is_set_aside_and_the_rest_goes_on() -> Result<()> {
         ("cannot be read", |event| event.body = b"{\"title\":".to_vec()),
         ("cannot be read", |event| event.body = b"\xff\xfe".to_vec()),
         ("unknown variant `abducted`", |event| {
-            event.type_name = "task.claim_ended".into();
+            (event.type_name, event.version) = ("task.claim_ended".into(), 1);
             event.body = br#"{"fence":1,"how":"abducted","note":null}"#.to_vec();
         }),
         ("its caller cannot be read", |event| event.caller = "nobody".into()),
         ("stands in the stream", |event| {
-            event.type_name = "session.released".into();
+            (event.type_name, event.version) = ("session.released".into(), 1);
             event.body = b"{}".to_vec();
         }),
         ("is not a kind of stream", |event| event.stream = "moon:1".into()),
