@@ -9,6 +9,7 @@ pub mod contract;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod failure;
 pub mod fold;
 pub mod fragment;
 pub mod id;

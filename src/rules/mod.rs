@@ -4,6 +4,7 @@ pub mod adoption;
 pub mod claim;
 pub mod context;
 pub mod contract;
+pub mod failure;
 pub mod inputs;
 pub mod near;
 pub mod profile;

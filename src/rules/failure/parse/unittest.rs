@@ -1,0 +1,65 @@
+//! Python's unittest, and Django's runner that prints the same.
+
+use super::found::{Draft, Found};
+use crate::domain::failure::{Kind, Tests};
+use crate::rules::failure::mask::pattern;
+use crate::rules::failure::python;
+use crate::rules::failure::text::Text;
+
+pattern!(HEAD, r"^(FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \(([\w.<>]+)\))?(?: (?:\[(.*)\] ?)?\((.*)\))?$");
+pattern!(RAN, r"^Ran (\d+) tests? in ");
+pattern!(PART, r"(failures|errors|skipped|expected failures|unexpected successes)=(\d+)");
+
+pub fn read(text: &Text<'_>, found: &mut Found) {
+    let Some(ran) = text.lines.iter().find_map(|line| RAN.captures(line)) else {
+        return read_blocks(text, found);
+    };
+    let total: u64 = ran[1].parse().unwrap_or(0);
+    let last = text.lines.iter().rev().find(|line| line.starts_with("OK") || line.starts_with("FAILED ("));
+    let n = |word: &str| -> u64 {
+        let parts = last.map(|line| PART.captures_iter(line)).into_iter().flatten();
+        parts.filter(|part| &part[1] == word).filter_map(|part| part[2].parse::<u64>().ok()).sum()
+    };
+    let failed = n("failures") + n("errors") + n("unexpected successes");
+    let skipped = n("skipped") + n("expected failures");
+    found.count(Tests::of(total.saturating_sub(failed.saturating_add(skipped)), failed, skipped));
+    read_blocks(text, found);
+    if found.is_empty() && text.has("NO TESTS RAN") {
+        found.push(Draft::new(Kind::Exit, "no tests collected"));
+    }
+}
+
+fn read_blocks(text: &Text<'_>, found: &mut Found) {
+    for at in 1..text.lines.len() {
+        if !text.line(at - 1).starts_with("=====") || text.is_claimed(at) {
+            continue;
+        }
+        let Some(head) = HEAD.captures(text.line(at)) else { continue };
+        let end = (at + 1..text.lines.len())
+            .find(|next| {
+                let line = text.line(*next);
+                line.starts_with("=====") || line.starts_with("-----") && RAN.is_match(text.line(next + 1))
+            })
+            .unwrap_or(text.lines.len());
+        let part = |n: usize| head.get(n).map_or("", |part| part.as_str());
+        let told = python::last_exception(&text.lines[at..end]).unwrap_or_default();
+        let draft = match python::missing_module(told).filter(|_| part(3).contains("_FailedTest")) {
+            Some(module) => Draft::new(Kind::MissingModule, module),
+            None => Draft::test(id(part(2), part(3), part(5))).cause(if told.is_empty() {
+                String::new()
+            } else {
+                python::cause(told)
+            }),
+        };
+        found.push(draft.message(told));
+        text.claim(at - 1, end);
+    }
+}
+
+/// Python 3.11 repeats the name behind the class.
+fn id(name: &str, place: &str, subtest: &str) -> String {
+    let place =
+        place.strip_suffix(&format!(".{name}")).unwrap_or(place).trim_start_matches("unittest.loader._FailedTest");
+    let id = if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+    if subtest.is_empty() { id } else { format!("{id}[{subtest}]") }
+}
