@@ -12,6 +12,7 @@ pub mod event;
 pub mod fold;
 pub mod fragment;
 pub mod id;
+pub mod isolation;
 pub mod op_info;
 pub mod path;
 pub mod plan;

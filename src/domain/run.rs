@@ -10,6 +10,7 @@ use super::digest::Digest;
 use super::event::Meta;
 use super::fold::{Entity, Index, Kind, Link, Rel};
 use super::id::{CommitmentId, EvidenceId, Oid, SessionId, TaskId};
+use super::isolation::Isolation;
 use super::stamp::Stamp;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -112,6 +113,9 @@ pub struct Record {
     pub session: Option<SessionId>,
     pub fence: Option<u64>,
     pub kctl_version: String,
+    /// How far the run was shut in. None where nothing was run, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
 }
 
 /// A run as the ledger knows it.

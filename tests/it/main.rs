@@ -25,6 +25,7 @@ mod rig;
 mod samples;
 mod session;
 mod setup;
+mod shut_in;
 mod task;
 mod validate;
 mod wire;

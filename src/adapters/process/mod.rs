@@ -21,6 +21,7 @@ mod many;
 mod plain;
 mod registry;
 mod shell;
+pub mod shut;
 mod start;
 mod supervisor;
 mod sweep;

@@ -285,6 +285,7 @@ fn record(verdict: Verdict, level: Level, strength: Strength) -> Box<Record> {
         session: whole.then(|| session(1)),
         fence: whole.then_some(1),
         kctl_version: "0.1.0".into(),
+        isolation: None,
     })
 }
 
