@@ -207,7 +207,7 @@ fn credentials_of_the_home_are_not_seen_by_a_check() {
     if !has_bwrap("credentials under bwrap") {
         return;
     }
-    let see = "cat ~/.ssh/id ~/.netrc ~/.aws/credentials \"$XDG_STATE_HOME\"/kctl/sessions/* 2>/dev/null; cat ~/plain";
+    let see = "cat ~/.ssh/id ~/.netrc ~/.aws/credentials \"$XDG_STATE_HOME\"/kctl/sessions/* 2>/dev/null; test -r ~/.netrc && cat ~/plain && touch ~/.cache/made";
     let place = Place::with_profile(&format!("version = 1\n[checks.see]\nrun = '{see}'\n"));
     let ada = place.agent("ada");
     let home = place.top().join("home");
@@ -338,4 +338,29 @@ fn a_bwrap_that_does_not_work_is_told_and_not_relied_on() {
     let isolation = &record["data"]["record"]["isolation"];
     assert_ne!(isolation["tier"], "bwrap");
     assert!(text(&isolation["why"]).contains("no permissions"), "{isolation}");
+}
+
+/// Figures for docs/BENCHMARKS.md: `cargo test --locked --test it -- --ignored --nocapture shut_in::figures`.
+#[test]
+#[ignore = "it reports figures and decides nothing"]
+fn figures() {
+    use std::io::Write as _;
+    let ground = Ground::new();
+    let median = |mut run: Box<dyn FnMut() + '_>| {
+        let mut took: Vec<u128> = Vec::new();
+        for _ in 0..41 {
+            let began = Instant::now();
+            run();
+            took.push(began.elapsed().as_micros());
+        }
+        took.sort_unstable();
+        took[20]
+    };
+    let supervised = |sandbox: Option<Sandbox>| {
+        let invocation = ground.invocation(Program::Shell("true".to_owned()), sandbox);
+        median(Box::new(move || drop(supervisor().run(&invocation, &mut |_| ()))))
+    };
+    let bare = median(Box::new(|| drop(Command::new("bash").args(["-c", "true"]).output())));
+    let (open, shut) = (supervised(None), supervised(Some(ground.sandbox())));
+    let _ = writeln!(std::io::stderr(), "bare {bare} us, supervised {open} us, under bwrap {shut} us");
 }

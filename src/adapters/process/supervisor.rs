@@ -91,6 +91,9 @@ impl Runner for Supervisor {
                 return clocks.outcome(Ended::NotStarted(why), Digest::of(b""), Isolation::none("it did not start"));
             }
         };
+        if let Some(sandbox) = &invocation.sandbox {
+            shut::make_caches(sandbox, &scrubbed.vars);
+        }
         let shut = shut::decide(invocation.sandbox.as_ref(), &scrubbed, &invocation.cwd, &self.helper);
         let isolation = shut.isolation.clone();
         let registered = Registered::new();

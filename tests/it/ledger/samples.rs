@@ -11,6 +11,7 @@ use kctl::domain::contract::{
 use kctl::domain::digest::Digest;
 use kctl::domain::event::Event;
 use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid};
+use kctl::domain::isolation::{Isolation, Tier};
 use kctl::domain::publication::{Cleared, PublicationEvent};
 use kctl::domain::root::{BaseName, RootEvent};
 use kctl::domain::run::{Candidate, Level, Record, RunEvent, Subject, Verdict};
@@ -248,6 +249,11 @@ fn runs() -> Vec<RunEvent> {
     let mut all: Vec<_> =
         [true, false].map(|whole| RunEvent::Started { subject: subject(whole), deadline: until() }).into();
     all.extend(verdicts.map(|(verdict, level, strength)| RunEvent::Ended { record: record(verdict, level, strength) }));
+    all.extend([Tier::Bwrap, Tier::Landlock, Tier::None].map(|tier| {
+        let mut shut_in = record(Verdict::Pass, Level::L1, Strength::Observed);
+        shut_in.isolation = Some(Isolation { tier, network: tier == Tier::None, why: "it works here".into() });
+        RunEvent::Ended { record: shut_in }
+    }));
     all
 }
 

@@ -29,7 +29,8 @@ pub const ALWAYS: [&str; 16] = [
 ];
 pub const NO_NETWORK: &str = "--unshare-net";
 
-pub fn arguments(places: &Places, network: bool, cwd: &Path, helper: &Path) -> Vec<OsString> {
+/// `empty` is laid over files that must not be seen.
+pub fn arguments(places: &Places, network: bool, cwd: &Path, helper: &Path, empty: &Path) -> Vec<OsString> {
     let mut words = Words(ALWAYS.map(OsString::from).to_vec());
     if !network {
         words.0.push(NO_NETWORK.into());
@@ -47,7 +48,7 @@ pub fn arguments(places: &Places, network: bool, cwd: &Path, helper: &Path) -> V
     for path in &places.masked {
         match path.is_dir() {
             true => words.over("--tmpfs", path),
-            false => words.0.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]),
+            false => words.0.extend(["--ro-bind".into(), empty.into(), path.into()]),
         }
     }
     words.0.extend(["--setenv".into(), "TMPDIR".into(), PRIVATE[0].into(), "--chdir".into(), cwd.into()]);

@@ -1,7 +1,7 @@
 //! kctl's own program as it starts a command from inside.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::io::{PipeWriter, Write as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -34,8 +34,8 @@ pub fn serve(args: &[OsString]) -> Option<u8> {
 
 /// Starts the command, reports how it ended, and stays: what it left behind lives as long as this does.
 fn wait(ends: [&OsString; 3], words: &[OsString]) -> Option<u8> {
-    let [report, stdout, stderr] = ends.map(|end| taken(end));
-    let (mut report, stdout, stderr) = (std::fs::File::from(report?), stdout?, stderr?);
+    let [report, stdout, stderr] = ends.map(taken);
+    let (mut report, stdout, stderr) = (PipeWriter::from(report?), stdout?, stderr?);
     // What the command is told by a signal to its group is not for us; caught signals are given back to what we start.
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, std::sync::Arc::default()).ok()?;
@@ -60,7 +60,7 @@ fn started(words: &[OsString], stdout: OwnedFd, stderr: OwnedFd) -> Result<Child
 
 /// Holds itself to the rules, and becomes the command.
 fn become_held(report: &OsString, rules: &OsString, words: &[OsString]) -> Option<u8> {
-    let mut report = std::fs::File::from(taken(report)?);
+    let mut report = PipeWriter::from(taken(report)?);
     let rules: Rules = serde_json::from_str(rules.to_str()?).ok()?;
     let why = match rules.hold() {
         Ok(()) => match called(words) {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::environment::Scrubbed;
 use crate::domain::isolation::{Isolation, Sandbox, Tier};
 
-pub use places::Places;
+pub use places::{Places, make_caches};
 
 /// How one run is shut in.
 pub struct Shut {
@@ -41,7 +41,7 @@ pub fn decide(sandbox: Option<&Sandbox>, scrubbed: &Scrubbed, cwd: &Path, helper
     let places = Places::of(sandbox, &scrubbed.vars);
     let no_bwrap = match probe::bwrap(scrubbed.vars.get(OsStr::new("PATH")), sandbox) {
         Ok(program) => {
-            let arguments = bwrap::arguments(&places, sandbox.network, cwd, helper);
+            let arguments = bwrap::arguments(&places, sandbox.network, cwd, helper, &probe::empty_file(sandbox));
             let isolation = Isolation {
                 tier: Tier::Bwrap,
                 network: sandbox.network,

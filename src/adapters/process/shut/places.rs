@@ -115,7 +115,7 @@ impl Places {
         masked.extend(below(&cargo, &["credentials", "credentials.toml"]));
         masked.extend(listed(&CREDENTIAL_VARS));
         masked.extend(SOCKETS.map(PathBuf::from));
-        masked.extend(SecretFiles::dir().ok().map(PathBuf::from));
+        masked.extend(SecretFiles::dir().ok());
         masked.extend(std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from));
         let mut needed: Vec<PathBuf> = vars
             .get(OsStr::new("PATH"))
@@ -125,11 +125,28 @@ impl Places {
         needed.extend(path(vars, "RUSTUP_HOME"));
         Self {
             work_tree: sandbox.work_tree.canonicalize().unwrap_or_else(|_| sandbox.work_tree.clone()),
-            writable: there(writable),
-            fixed: there(vec![sandbox.common_dir.clone(), sandbox.work_tree.join(".git")]),
-            needed: there(needed),
-            masked: there(masked),
+            writable: there(&writable),
+            fixed: there(&[sandbox.common_dir.clone(), sandbox.work_tree.join(".git")]),
+            needed: there(&needed),
+            masked: there(&masked),
         }
+    }
+}
+
+/// Makes the caches without which tools refuse to work, as they would themselves. Nothing can be made below a home that is
+/// read-only.
+pub fn make_caches(sandbox: &Sandbox, vars: &Vars) {
+    let home = path(vars, "HOME").filter(|home| home.is_dir());
+    let cargo = path(vars, "CARGO_HOME").or_else(|| Some(home.as_ref()?.join(".cargo"))).filter(|dir| dir.is_dir());
+    let mut wanted: Vec<PathBuf> = CACHE_VARS.iter().filter_map(|name| path(vars, name)).collect();
+    wanted.extend(home.iter().map(|home| home.join(".cache")));
+    if sandbox.network {
+        wanted.extend(home.iter().map(|home| home.join(".npm")));
+        wanted.extend(cargo.iter().flat_map(|cargo| ["registry", "git"].map(|name| cargo.join(name))));
+    }
+    for dir in wanted {
+        // A tool that misses it says so.
+        let _ = fs_err::create_dir_all(dir);
     }
 }
 
@@ -138,7 +155,7 @@ fn path(vars: &Vars, name: &str) -> Option<PathBuf> {
 }
 
 /// Those that are there, by their true names. Links are followed, since nothing can be laid over one.
-fn there(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+fn there(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
     found.retain(|path| path != Path::new("/"));
     found.sort();

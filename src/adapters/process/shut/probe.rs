@@ -38,9 +38,26 @@ pub fn bwrap(path: Option<&OsString>, sandbox: &Sandbox) -> Result<PathBuf, Stri
     }
     trial(&program)?;
     // It is only tried again where it cannot be remembered.
-    let _ = remembered.parent().map(fs::create_dir_all);
-    let _ = fs::write(&remembered, key.as_str());
+    if make_cache(sandbox) {
+        let _ = fs::write(&remembered, key.as_str());
+    }
     Ok(program)
+}
+
+/// A file without content. A device in its place could not be opened in a box, and tools take that for a fault.
+pub fn empty_file(sandbox: &Sandbox) -> PathBuf {
+    let file = Layout::of(&sandbox.common_dir).cache().join("empty");
+    let is_empty = || fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() == 0);
+    if is_empty() || (make_cache(sandbox) && fs::write(&file, "").is_ok() && is_empty()) {
+        return file;
+    }
+    PathBuf::from("/dev/null")
+}
+
+/// Makes the directory of caches, where kctl was set up. Asking how checks would be shut in sets nothing up.
+fn make_cache(sandbox: &Sandbox) -> bool {
+    let cache = Layout::of(&sandbox.common_dir).cache();
+    cache.parent().is_some_and(Path::is_dir) && fs::create_dir_all(&cache).is_ok()
 }
 
 /// What the answer depends on: the program, the kernel, the user, and the namespaces we are in.
