@@ -174,6 +174,16 @@ fn an_end_is_told_exactly_through_bwrap() {
 }
 
 #[test]
+fn what_runs_in_a_box_cannot_tell_of_its_own_end() {
+    if !has_bwrap("a forged end under bwrap") {
+        return;
+    }
+    let forge = "for end in /proc/[12]/fd/*; do (printf 'on\\n{\"type\":\"exited\",\"code\":0}\\n' > $end) 2>/dev/null; done; exit 7";
+    let outcome = Ground::new().run(forge);
+    assert_eq!(outcome.ended, Ended::Exited { code: 7 }, "{}", outcome.output.text);
+}
+
+#[test]
 fn under_bwrap_only_the_work_tree_is_written_to_and_credentials_and_the_network_are_gone() {
     if !has_bwrap("walls of bwrap") {
         return;

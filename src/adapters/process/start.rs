@@ -24,7 +24,14 @@ pub struct Started {
     /// Where the shell reports its stages' statuses.
     pub report: Option<PipeReader>,
     /// Where kctl's program inside reports how the command ended.
-    pub told: Option<PipeReader>,
+    pub told: Option<Told>,
+}
+
+/// What is heard from a sandbox.
+pub struct Told {
+    pub report: PipeReader,
+    /// What `bwrap` itself complains of. The run can reach this one, and not the report.
+    pub complaints: Option<PipeReader>,
 }
 
 pub fn start(
@@ -64,7 +71,7 @@ struct Ends {
     stderr: PipeWriter,
 }
 
-type Within = (Command, Option<PipeReader>, Vec<OwnedFd>);
+type Within = (Command, Option<Told>, Vec<OwnedFd>);
 
 /// The command that leads to `words`, our end of what is told from inside, and what it is handed beside 0, 1 and 2.
 fn within(shut: &Shut, helper: &Path, words: &[OsString], ends: Ends) -> Result<Within, NotStarted> {
@@ -82,7 +89,7 @@ fn within(shut: &Shut, helper: &Path, words: &[OsString], ends: Ends) -> Result<
             let mut command = Command::new(helper);
             command.args([inner::WORD, "landlock", &number(&told), &rules]).args(words);
             command.stdout(ends.stdout).stderr(ends.stderr);
-            Ok((command, Some(reader), vec![told]))
+            Ok((command, Some(Told { report: reader, complaints: None }), vec![told]))
         }
         Means::Bwrap { program, arguments } => {
             let (reader, told) = told()?;
@@ -91,9 +98,9 @@ fn within(shut: &Shut, helper: &Path, words: &[OsString], ends: Ends) -> Result<
             command.args(arguments).arg("--").arg(helper);
             // `bwrap` keeps 0, 1 and 2 open as long as it runs, so the command gets its streams by other numbers.
             command.args([inner::WORD, "wait", &number(&told), &number(&out), &number(&err)]).args(words);
-            let said = told.try_clone().map_err(|error| system(&error))?;
-            command.stdout(Stdio::null()).stderr(said);
-            Ok((command, Some(reader), vec![told, out, err]))
+            let (complaints, complaining) = pipe()?;
+            command.stdout(Stdio::null()).stderr(complaining);
+            Ok((command, Some(Told { report: reader, complaints: Some(complaints) }), vec![told, out, err]))
         }
     }
 }

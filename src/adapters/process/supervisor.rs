@@ -152,8 +152,7 @@ impl Supervisor {
         let streams = self.streams(invocation, &mut started, &scrubbed.secrets);
         let is_boxed = matches!(shut.means, Means::Bwrap { .. });
         let mut going = Going::new(started.child, registered, is_boxed);
-        let mut watch =
-            Watch::new(going.main, streams, started.told.map(|pipe| Inside::new(pipe, is_boxed)), on_output);
+        let mut watch = Watch::new(going.main, streams, started.told.map(Inside::new), on_output);
         let cut_short = going.until_end(invocation, &mut watch, clocks.began);
         going.settle(&mut watch, cut_short.is_some());
         going.sweep(&mut watch);

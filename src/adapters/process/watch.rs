@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::capture::Capture;
 use super::shut::inner;
+use super::start::Told;
 use super::sweep::handle;
 use crate::ports::runner::{Ended, NotStarted, Output};
 
@@ -35,48 +36,56 @@ impl Stream {
 pub struct Inside {
     pipe: PipeReader,
     said: Vec<u8>,
-    /// Whether it reports the command's end, and stays after that; else it only reports that it could not become it.
-    waits: bool,
+    /// Under `bwrap` it reports the command's end, and stays after that; else it only reports that it could not become it.
+    complaints: Option<PipeReader>,
 }
 
 /// A report is a few words.
 const MAX_SAID_BYTES: usize = 4096;
 
 impl Inside {
-    pub fn new(pipe: PipeReader, waits: bool) -> Self {
-        Self { pipe, said: Vec::new(), waits }
+    pub fn new(told: Told) -> Self {
+        Self { pipe: told.report, said: Vec::new(), complaints: told.complaints }
     }
 
     fn read(&mut self) {
-        let mut buffer = [0; MAX_SAID_BYTES];
-        while self.said.len() < MAX_SAID_BYTES {
-            match self.pipe.read(&mut buffer) {
-                Ok(0) | Err(_) => return,
-                Ok(bytes) => self.said.extend_from_slice(&buffer[..bytes]),
-            }
-        }
+        take_in(&mut self.pipe, &mut self.said);
     }
 
     fn has_ended(&self) -> bool {
-        self.waits && self.said.iter().filter(|byte| **byte == b'\n').count() > 1
+        self.complaints.is_some() && self.said.iter().filter(|byte| **byte == b'\n').count() > 1
     }
 }
 
-/// All that was reported from inside, or by `bwrap` itself.
-pub struct Said(String);
+/// Reads what is there now.
+fn take_in(pipe: &mut PipeReader, said: &mut Vec<u8>) {
+    let mut buffer = [0; MAX_SAID_BYTES];
+    while said.len() < MAX_SAID_BYTES {
+        match pipe.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(bytes) => said.extend_from_slice(&buffer[..bytes]),
+        }
+    }
+}
+
+/// All that was reported from inside, and what `bwrap` itself complained of.
+pub struct Said {
+    report: String,
+    complaints: String,
+}
 
 impl Said {
     /// How the command ended; none if its own exit status says it.
     pub fn ended(&self, is_boxed: bool) -> Option<Ended> {
-        let lines = self.0.strip_prefix(inner::ON).and_then(|rest| rest.strip_prefix('\n'));
-        let reported = lines.unwrap_or(&self.0).lines().find_map(|line| serde_json::from_str(line).ok());
+        let lines = self.report.strip_prefix(inner::ON).and_then(|rest| rest.strip_prefix('\n'));
+        let reported = lines.unwrap_or(&self.report).lines().find_map(|line| serde_json::from_str(line).ok());
         match (reported, lines) {
             (Some(ended), _) => Some(ended),
             (None, _) if !is_boxed => None,
             // Everything in the box was killed from within, and the program that would have told of it too.
             (None, Some(_)) => Some(Ended::Signalled { signal: Signal::KILL.as_raw(), core_dumped: false }),
             (None, None) => {
-                let why = format!("the sandbox did not start: {}", self.0.trim());
+                let why = format!("the sandbox did not start: {}", self.complaints.trim());
                 Some(Ended::NotStarted(NotStarted::System { why }))
             }
         }
@@ -142,8 +151,12 @@ impl<'a> Watch<'a> {
     }
 
     /// What was reported from inside, if there is an inside.
-    pub fn said(&self) -> Option<Said> {
-        self.inside.as_ref().map(|inside| Said(String::from_utf8_lossy(&inside.said).into_owned()))
+    pub fn said(&mut self) -> Option<Said> {
+        let inside = self.inside.as_mut()?;
+        let mut complaints = Vec::new();
+        inside.complaints.iter_mut().for_each(|pipe| take_in(pipe, &mut complaints));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Some(Said { report: text(&inside.said), complaints: text(&complaints) })
     }
 
     /// Turns for as long as `goes_on`, and no longer than `most`.
@@ -163,7 +176,8 @@ impl<'a> Watch<'a> {
     fn wait(&self, wait: Duration) -> Vec<bool> {
         let wanted = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         let end = self.end.as_ref().map(AsFd::as_fd).filter(|_| !self.has_main_ended);
-        let inside = self.inside.as_ref().filter(|it| it.waits && !self.has_ended).map(|it| it.pipe.as_fd());
+        let inside =
+            self.inside.as_ref().filter(|it| it.complaints.is_some() && !self.has_ended).map(|it| it.pipe.as_fd());
         let open: Vec<BorrowedFd<'_>> =
             self.streams.iter().filter_map(|it| it.pipe.as_ref()).map(AsFd::as_fd).collect();
         let mut polled: Vec<PollFd<'_>> = open.into_iter().chain(end).chain(inside).map(wanted).collect();

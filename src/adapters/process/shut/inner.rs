@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 use rustix::io::FdFlags;
+use rustix::process::DumpableBehavior;
 
 use super::landlock::Rules;
 use crate::adapters::process::{start, supervisor};
@@ -34,6 +35,8 @@ pub fn serve(args: &[OsString]) -> Option<u8> {
 
 /// Starts the command, reports how it ended, and stays: what it left behind lives as long as this does.
 fn wait(ends: [&OsString; 3], words: &[OsString]) -> Option<u8> {
+    // What is started here runs as the same user, and must not reach our end of the report through /proc.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).ok()?;
     let [report, stdout, stderr] = ends.map(taken);
     let (mut report, stdout, stderr) = (PipeWriter::from(report?), stdout?, stderr?);
     // What the command is told by a signal to its group is not for us; caught signals are given back to what we start.
