@@ -13,6 +13,7 @@ pub mod failure;
 pub mod fold;
 pub mod fragment;
 pub mod id;
+pub mod isolation;
 pub mod op_info;
 pub mod path;
 pub mod plan;

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
+use super::isolation::{Isolation, Sandbox};
 use super::stamp::{Length, Stamp};
 
 /// The most output that is ever kept of one stream, whatever an invocation asks for.
@@ -51,6 +52,8 @@ pub struct Invocation {
     /// What is kept of each stream: half of it head, half of it tail. The middle is counted.
     pub max_output_bytes: usize,
     pub streams: Streams,
+    /// None: it is not shut in.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl Invocation {
@@ -64,6 +67,7 @@ impl Invocation {
             grace: Length::seconds(5),
             max_output_bytes: DEFAULT_OUTPUT_BYTES,
             streams: Streams::Merged,
+            sandbox: None,
         }
     }
 }
@@ -86,6 +90,8 @@ pub struct Outcome {
     pub leftovers: Leftovers,
     /// The environment as it was passed: names and values, but of secrets only the names.
     pub env_digest: Digest,
+    /// How far it was shut in.
+    pub isolation: Isolation,
 }
 
 impl Outcome {

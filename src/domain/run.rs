@@ -10,6 +10,7 @@ use super::digest::Digest;
 use super::event::Meta;
 use super::fold::{Entity, Index, Kind, Link, Rel};
 use super::id::{CommitmentId, EvidenceId, Oid, SessionId, TaskId};
+use super::isolation::Isolation;
 use super::stamp::Stamp;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -167,6 +168,9 @@ pub struct Record {
     /// For what is handed in and not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_in: Option<HandedIn>,
+    /// How far the run was shut in. None where nothing was run, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
 }
 
 /// A run as the ledger knows it.

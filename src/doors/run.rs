@@ -14,7 +14,7 @@ use crate::adapters::files::DiskFiles;
 use crate::adapters::git::LocalRepositories;
 use crate::adapters::layout::Layout;
 use crate::adapters::passages::PassageIndex;
-use crate::adapters::process::{Supervisor, interrupted};
+use crate::adapters::process::{Supervisor, interrupted, shut};
 use crate::adapters::sqlite::SqliteLedgers;
 use crate::adapters::stdout::stdout;
 use crate::adapters::trees::LocalTrees;
@@ -45,6 +45,9 @@ const HELP_COLUMNS: usize = 100;
 
 /// Serves one invocation; `args` are the words after the program's name. Gives the exit status.
 pub fn run(args: &[OsString]) -> u8 {
+    if let Some(status) = shut::inner::serve(args) {
+        return status;
+    }
     outlive_file_limits();
     let ops: Vec<OpInfo> = OPS.iter().map(|entry| entry.info).collect();
     let mut console = Console { columns: help_columns(), open: &mut cli::open };

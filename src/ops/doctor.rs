@@ -12,6 +12,7 @@ use crate::ops::hooks;
 use crate::ops::op::{Needs, Op};
 use crate::ops::tools;
 use crate::ports::ledger::LedgerFault;
+use crate::ports::runner::{Sandbox, Tier};
 use crate::rules::adoption::hooks::{GateStatus, status as hook_status};
 
 /// How far the clock may be behind the last event, in milliseconds, before it counts as set back.
@@ -65,6 +66,7 @@ impl Op for Doctor {
         findings.push(base(call));
         findings.extend(remote(call));
         findings.push(gate(call));
+        findings.push(isolation(call)?);
         findings.push(clock(call)?);
         findings.push(secrets(call));
         let healthy = findings.iter().all(|finding| finding.health != Health::Problem);
@@ -85,7 +87,7 @@ fn problem(part: &'static str, what: impl Into<String>, remedy: impl Into<String
 }
 
 fn git(call: &Call<'_>) -> Finding {
-    match call.world.runner.tool_version("git", &call.world.cwd) {
+    match call.world.runner.tool_version("git", &call.world.cwd, None) {
         Ok(version) => ok("git", version),
         Err(why) => problem("git", why.to_string(), "install git, and make it reachable through PATH"),
     }
@@ -200,6 +202,31 @@ fn gate(call: &Call<'_>) -> Finding {
         GateStatus::Absent => warning("hooks", "the pre-push gate is not installed", "kctl init"),
         GateStatus::NotInForce(why) => problem("hooks", why.to_string(), "kctl init"),
     }
+}
+
+/// By what checks are shut in here.
+fn isolation(call: &Call<'_>) -> Result<Finding, Refusal> {
+    let place = call.repository()?.place();
+    let Some(work_tree) = place.work_tree.clone() else { return Ok(ok("isolation", "there is no work tree here")) };
+    let sandbox = Sandbox { network: false, work_tree, common_dir: place.common_dir.clone(), writable: Vec::new() };
+    let found = call.world.runner.isolation(&sandbox);
+    let remedy = "install bubblewrap where unprivileged user namespaces are allowed";
+    Ok(match found.tier {
+        Tier::Bwrap => ok("isolation", format!("checks run under bwrap: {}", found.why)),
+        Tier::Landlock => {
+            let what = format!(
+                "checks run under Landlock, which holds writes and hides nothing, and a kctl that is killed may leave \
+                 processes behind: {}",
+                found.why
+            );
+            warning("isolation", what, remedy)
+        }
+        Tier::None => {
+            let what =
+                format!("checks are not shut in, and a kctl that is killed may leave processes behind: {}", found.why);
+            warning("isolation", what, remedy)
+        }
+    })
 }
 
 fn clock(call: &Call<'_>) -> Result<Finding, Refusal> {

@@ -1,5 +1,6 @@
 //! Running commands under supervision.
 
+pub use crate::domain::isolation::{Isolation, Sandbox, Tier};
 pub use crate::domain::process::{
     DEFAULT_OUTPUT_BYTES, Ended, Invocation, Leftover, Leftovers, MAX_LEFTOVERS, MAX_OUTPUT_BYTES, MIN_OUTPUT_BYTES,
     NoVersion, NotStarted, Outcome, Output, Program, Streams,
@@ -34,6 +35,14 @@ pub trait Runner: Sync {
     fn processors(&self) -> usize;
 
     /// The first line that `program` says about its version, run in `cwd` (which decides it for tools such as
-    /// `rustup`). Bounded in time and length.
-    fn tool_version(&self, program: &str, cwd: &std::path::Path) -> Result<String, NoVersion>;
+    /// `rustup`). Bounded in time and length. A tool of the repository is shut in as its check is.
+    fn tool_version(
+        &self,
+        program: &str,
+        cwd: &std::path::Path,
+        sandbox: Option<&Sandbox>,
+    ) -> Result<String, NoVersion>;
+
+    /// How far a run would be shut in.
+    fn isolation(&self, sandbox: &Sandbox) -> Isolation;
 }

@@ -28,6 +28,7 @@ mod rig;
 mod samples;
 mod session;
 mod setup;
+mod shut_in;
 mod small;
 mod task;
 mod terminal;

@@ -25,6 +25,49 @@ pub struct Run {
     pub id: String,
     /// The command itself, which leads the session. It is not reaped while this is in use, so its id is not taken.
     pub main: i32,
+    /// `main` is `bwrap`, and the command is in a process namespace of its own.
+    pub is_boxed: bool,
+}
+
+/// A process namespace that `bwrap` made: its first process, and kctl's program in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Box {
+    pub first: i32,
+    pub helper: i32,
+}
+
+/// The box that `main` made, once there is a process in it. The helper is its second process: it starts before anything
+/// else there, and nothing can take its number while it lives.
+pub fn box_of(main: i32) -> Option<Box> {
+    let first = *children(main)?.first()?;
+    let is_second = |pid: &i32| {
+        let status = read(&format!("/proc/{pid}/status")).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
+        let inner = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        inner.and_then(|ids| ids.split_ascii_whitespace().last()) == Some("2")
+    };
+    Some(Box { first, helper: children(first)?.into_iter().find(is_second).unwrap_or(0) })
+}
+
+/// Whether nothing is in the box but what keeps it. `None` where that cannot be told quickly.
+pub fn is_box_empty(run: &Run) -> Option<bool> {
+    let Some(found) = box_of(run.main) else { return look(run.main).is_none_or(|main| main.is_dead).then_some(true) };
+    Some(children(found.first)? == [found.helper] && children(found.helper)?.is_empty())
+}
+
+/// The processes in the box of `main`, without those that keep it. Whoever loses its parent there is given to the box's
+/// first process, so that nothing gets out.
+pub fn in_box(main: i32, all: &[Process]) -> Vec<Process> {
+    let Some(found) = box_of(main) else { return Vec::new() };
+    let mut own: Vec<Process> = all.iter().filter(|process| process.pid == found.first).copied().collect();
+    add_descendants(&mut own, all, 0);
+    own.retain(|process| process.pid != found.first && process.pid != found.helper);
+    own
+}
+
+fn children(pid: i32) -> Option<Vec<i32>> {
+    let listed = fs_err::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    Some(listed.split_ascii_whitespace().filter_map(|child| child.parse().ok()).collect())
 }
 
 /// Whether anything but the command itself can be left, told without looking at every process of the system: kctl's
@@ -80,6 +123,9 @@ pub fn command_line(pid: i32) -> String {
 /// one that is. If `takes_orphans`, so are those that are kctl's children in a session that is not kctl's and that no
 /// mark ascribes to anyone: they dropped their environment, left the session and lost their parent.
 pub fn of(run: &Run, all: &[Process], takes_orphans: bool) -> Vec<Process> {
+    if run.is_boxed {
+        return in_box(run.main, all);
+    }
     let me = i32::try_from(std::process::id()).unwrap_or(0);
     let my_session = all.iter().find(|process| process.pid == me).map_or(0, |process| process.session);
     let first = all.iter().find(|process| process.pid == run.main).map_or(0, |main| main.started);

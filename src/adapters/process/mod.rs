@@ -7,7 +7,8 @@
 //!
 //! When kctl is told to stop (TERM, INT, HUP), it takes its runs down first. When kctl itself is killed (KILL), the
 //! kernel kills the command it started; what that command had started loses the reading end of its output, and
-//! otherwise stays until it ends by itself.
+//! otherwise stays until it ends by itself. A command that is shut in by `bwrap` (`shut`) is in a process namespace, and the
+//! kernel ends that whole: nothing stays.
 //!
 //! Other adapters may start children, as long as these stay in kctl's session and do not daemonise (for git: `gc.auto`
 //! and `maintenance.auto` off): an unmarked orphan in another session is ended with the last run.
@@ -21,6 +22,7 @@ mod many;
 mod plain;
 mod registry;
 mod shell;
+pub mod shut;
 mod start;
 mod supervisor;
 mod sweep;

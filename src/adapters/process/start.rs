@@ -1,5 +1,6 @@
 //! Starting the command: its own session, no terminal, no stdin, and an end that comes with kctl's own.
 
+use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -11,6 +12,7 @@ use rustix::process::{Resource, Rlimit};
 
 use super::environment::{MARKER, Scrubbed};
 use super::shell;
+use super::shut::{Means, Shut, inner};
 use crate::adapters::failpoint;
 use crate::ports::runner::{Invocation, NotStarted, Program, Streams};
 
@@ -21,58 +23,111 @@ pub struct Started {
     pub stderr: Option<PipeReader>,
     /// Where the shell reports its stages' statuses.
     pub report: Option<PipeReader>,
+    /// Where kctl's program inside reports how the command ended.
+    pub told: Option<Told>,
 }
 
-pub fn start(invocation: &Invocation, scrubbed: &Scrubbed, marker: &str) -> Result<Started, NotStarted> {
+/// What is heard from a sandbox.
+pub struct Told {
+    pub report: PipeReader,
+    /// What `bwrap` itself complains of. The run can reach this one, and not the report.
+    pub complaints: Option<PipeReader>,
+}
+
+pub fn start(
+    invocation: &Invocation,
+    scrubbed: &Scrubbed,
+    marker: &str,
+    shut: &Shut,
+    helper: &Path,
+) -> Result<Started, NotStarted> {
     check_directory(&invocation.cwd)?;
     let (report, report_end) = match &invocation.program {
-        Program::Shell(_) => report_pipe().map_or((None, None), |(reader, writer)| (Some(reader), Some(writer))),
+        Program::Shell(_) => high_pipe().map_or((None, None), |(reader, writer)| (Some(reader), Some(writer))),
         Program::Argv(_) => (None, None),
     };
-    let (mut command, program) = command(&invocation.program, report_end.as_ref())?;
-    command.current_dir(&invocation.cwd).env_clear().envs(&scrubbed.vars).env(MARKER, marker);
+    let words = words(&invocation.program, report_end.as_ref())?;
+    let program = words[0].to_string_lossy().into_owned();
     let (stdout, stdout_end) = pipe()?;
     let (stderr, stderr_end) = match invocation.streams {
         Streams::Merged => (None, stdout_end.try_clone().map_err(|error| system(&error))?),
         Streams::Apart => pipe().map(|(reader, writer)| (Some(reader), writer))?,
     };
-    command.stdin(Stdio::null()).stdout(stdout_end).stderr(stderr_end);
-    alone(&mut command, report_end);
+    let ends = Ends { stdout: stdout_end, stderr: stderr_end };
+    let (mut command, told, mut handed) = within(shut, helper, &words, ends)?;
+    handed.extend(report_end);
+    command.current_dir(&invocation.cwd).env_clear().envs(&scrubbed.vars).env(MARKER, marker).stdin(Stdio::null());
+    alone(&mut command, handed);
     // Dropping `command` closes our copies of the writing ends: or the output would never end.
     failpoint::reach("run.starting");
     let child = command.spawn().map_err(|error| not_started(&error, &program, &invocation.cwd))?;
     failpoint::reach("run.started");
-    Ok(Started { child, stdout: Some(stdout), stderr, report })
+    Ok(Started { child, stdout: Some(stdout), stderr, report, told })
 }
 
-fn command(program: &Program, report_end: Option<&OwnedFd>) -> Result<(Command, String), NotStarted> {
-    match program {
-        Program::Shell(text) => {
-            let text = report_end.map_or_else(|| text.clone(), |end| shell::reporting(text, end.as_raw_fd()));
-            let mut command = Command::new(shell::BASH[0]);
-            command.args(&shell::BASH[1..]).arg("-c").arg(text);
-            Ok((command, shell::BASH[0].to_owned()))
+/// The ends of the pipes that the command writes to.
+struct Ends {
+    stdout: PipeWriter,
+    stderr: PipeWriter,
+}
+
+type Within = (Command, Option<Told>, Vec<OwnedFd>);
+
+/// The command that leads to `words`, our end of what is told from inside, and what it is handed beside 0, 1 and 2.
+fn within(shut: &Shut, helper: &Path, words: &[OsString], ends: Ends) -> Result<Within, NotStarted> {
+    let told = || high_pipe().ok_or_else(|| NotStarted::System { why: "there are too many open files".to_owned() });
+    let number = |end: &OwnedFd| end.as_raw_fd().to_string();
+    match &shut.means {
+        Means::Open => {
+            let mut command = Command::new(&words[0]);
+            command.args(&words[1..]).stdout(ends.stdout).stderr(ends.stderr);
+            Ok((command, None, Vec::new()))
         }
-        Program::Argv(words) => {
-            let Some((program, arguments)) = words.split_first().filter(|(program, _)| !program.is_empty()) else {
-                return Err(NotStarted::Malformed { why: "it names no program".to_owned() });
-            };
+        Means::Landlock(rules) => {
+            let (reader, told) = told()?;
+            let rules = serde_json::to_string(rules).map_err(|why| NotStarted::System { why: why.to_string() })?;
+            let mut command = Command::new(helper);
+            command.args([inner::WORD, "landlock", &number(&told), &rules]).args(words);
+            command.stdout(ends.stdout).stderr(ends.stderr);
+            Ok((command, Some(Told { report: reader, complaints: None }), vec![told]))
+        }
+        Means::Bwrap { program, arguments } => {
+            let (reader, told) = told()?;
+            let (out, err) = (OwnedFd::from(ends.stdout), OwnedFd::from(ends.stderr));
             let mut command = Command::new(program);
-            command.args(arguments);
-            Ok((command, program.clone()))
+            command.args(arguments).arg("--").arg(helper);
+            // `bwrap` keeps 0, 1 and 2 open as long as it runs, so the command gets its streams by other numbers.
+            command.args([inner::WORD, "wait", &number(&told), &number(&out), &number(&err)]).args(words);
+            let (complaints, complaining) = pipe()?;
+            command.stdout(Stdio::null()).stderr(complaining);
+            Ok((command, Some(Told { report: reader, complaints: Some(complaints) }), vec![told, out, err]))
         }
     }
 }
 
-/// Makes the command lead a session, die with the thread that runs it, and leave no core file in the work tree.
+fn words(program: &Program, report_end: Option<&OwnedFd>) -> Result<Vec<OsString>, NotStarted> {
+    match program {
+        Program::Shell(text) => {
+            let text = report_end.map_or_else(|| text.clone(), |end| shell::reporting(text, end.as_raw_fd()));
+            Ok(shell::BASH.iter().copied().chain(["-c", &text]).map(OsString::from).collect())
+        }
+        Program::Argv(words) if words.first().is_none_or(String::is_empty) => {
+            Err(NotStarted::Malformed { why: "it names no program".to_owned() })
+        }
+        Program::Argv(words) => Ok(words.iter().map(OsString::from).collect()),
+    }
+}
+
+/// Makes the command lead a session, die with the thread that runs it, leave no core file in the work tree, and keep
+/// what it is `handed`.
 #[expect(unsafe_code, reason = "a session and a death signal can only be asked for between fork and exec")]
-fn alone(command: &mut Command, report_end: Option<OwnedFd>) {
+pub fn alone(command: &mut Command, handed: Vec<OwnedFd>) {
     let parent = rustix::process::getpid();
     let in_child = move || {
         rustix::process::setsid()?;
         end_with_parent(parent)?;
         let _ = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-        if let Some(end) = &report_end {
+        for end in &handed {
             rustix::io::fcntl_setfd(end, FdFlags::empty())?;
         }
         Ok(())
@@ -95,7 +150,8 @@ fn end_with_parent(_: rustix::process::Pid) -> io::Result<()> {
     Ok(())
 }
 
-fn report_pipe() -> Option<(PipeReader, OwnedFd)> {
+/// A pipe whose writing end has a number that people do not use.
+fn high_pipe() -> Option<(PipeReader, OwnedFd)> {
     let (reader, writer) = io::pipe().ok()?;
     // Without a number this high there is no report, and the run goes on without one.
     let writer = rustix::io::fcntl_dupfd_cloexec(&writer, shell::MIN_REPORT_FD).ok()?;
@@ -119,7 +175,7 @@ fn check_directory(cwd: &Path) -> Result<(), NotStarted> {
     }
 }
 
-fn not_started(error: &io::Error, program: &str, cwd: &Path) -> NotStarted {
+pub fn not_started(error: &io::Error, program: &str, cwd: &Path) -> NotStarted {
     let program = program.to_owned();
     match error.kind() {
         io::ErrorKind::NotFound if program.contains('/') && cwd.join(&program).exists() => {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -14,15 +14,19 @@ use super::environment::{self, Scrubbed};
 use super::interrupt::interrupted;
 use super::kin::Run;
 use super::registry::Registered;
+use super::shut::{self, Means, Shut};
 use super::start::{self, Started};
 use super::sweep::Family;
-use super::watch::{Stream, Watch};
+use super::watch::{Inside, Stream, Watch};
 use super::{many, shell, version};
 use crate::adapters::failpoint;
+use crate::adapters::world::current_program;
 use crate::domain::digest::Digest;
 use crate::domain::secret::Redaction;
-use crate::domain::stamp::Stamp;
-use crate::ports::runner::{Ended, Invocation, Job, Leftovers, NoVersion, NotStarted, Outcome, Output, Runner};
+use crate::domain::stamp::{Length, Stamp};
+use crate::ports::runner::{
+    Ended, Invocation, Isolation, Job, Leftovers, NoVersion, NotStarted, Outcome, Output, Program, Runner, Sandbox,
+};
 
 /// Makes what takes secrets out of one stream, from the values that are known to be secret.
 pub type MakeRedaction = fn(&[String]) -> Box<dyn Redaction>;
@@ -43,6 +47,8 @@ const SWEEP_STEP: Duration = Duration::from_millis(5);
 pub struct Supervisor {
     environment: Vec<(OsString, OsString)>,
     redaction: MakeRedaction,
+    /// kctl's own program, which starts commands from inside where they are shut in.
+    helper: PathBuf,
 }
 
 impl Supervisor {
@@ -52,7 +58,13 @@ impl Supervisor {
     }
 
     pub fn with_environment(environment: Vec<(OsString, OsString)>, redaction: MakeRedaction) -> Self {
-        Self { environment, redaction }
+        Self { environment, redaction, helper: current_program() }
+    }
+
+    /// The same with another program as kctl's own.
+    #[must_use]
+    pub fn with_helper(self, helper: impl Into<PathBuf>) -> Self {
+        Self { helper: helper.into(), ..self }
     }
 
     fn streams(&self, invocation: &Invocation, started: &mut Started, secrets: &[String]) -> Vec<Stream> {
@@ -75,16 +87,26 @@ impl Runner for Supervisor {
         let clocks = Clocks::start();
         let scrubbed = match environment::scrub(&self.environment, invocation) {
             Ok(scrubbed) => scrubbed,
-            Err(why) => return clocks.outcome(Ended::NotStarted(why), Digest::of(b"")),
+            Err(why) => {
+                return clocks.outcome(Ended::NotStarted(why), Digest::of(b""), Isolation::none("it did not start"));
+            }
         };
+        if let Some(sandbox) = &invocation.sandbox {
+            shut::make_caches(sandbox, &scrubbed.vars);
+        }
+        let shut = shut::decide(invocation.sandbox.as_ref(), &scrubbed, &invocation.cwd, &self.helper);
+        let isolation = shut.isolation.clone();
         let registered = Registered::new();
         if let Some(signal) = interrupted() {
-            return clocks.outcome(Ended::Interrupted { signal }, scrubbed.digest);
+            return clocks.outcome(Ended::Interrupted { signal }, scrubbed.digest, isolation);
         }
         let marker = environment::marker(&self.environment, &registered.id);
-        match start::start(invocation, &scrubbed, &marker) {
-            Ok(started) => self.supervise(invocation, &scrubbed, started, registered, clocks, on_output),
-            Err(why) => clocks.outcome(Ended::NotStarted(why), scrubbed.digest),
+        match start::start(invocation, &scrubbed, &marker, &shut, &self.helper) {
+            Ok(started) => {
+                let outcome = self.supervise(invocation, &scrubbed, started, &shut, registered, clocks, on_output);
+                Outcome { isolation, ..outcome }
+            }
+            Err(why) => clocks.outcome(Ended::NotStarted(why), scrubbed.digest, isolation),
         }
     }
 
@@ -102,38 +124,56 @@ impl Runner for Supervisor {
         std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
     }
 
-    fn tool_version(&self, program: &str, cwd: &Path) -> Result<String, NoVersion> {
-        version::of(self, program, cwd)
+    fn tool_version(&self, program: &str, cwd: &Path, sandbox: Option<&Sandbox>) -> Result<String, NoVersion> {
+        version::of(self, program, cwd, sandbox)
+    }
+
+    fn isolation(&self, sandbox: &Sandbox) -> Isolation {
+        let invocation = Invocation::new(Program::Argv(Vec::new()), &sandbox.work_tree, Length::seconds(1));
+        match environment::scrub(&self.environment, &invocation) {
+            Ok(scrubbed) => shut::decide(Some(sandbox), &scrubbed, &sandbox.work_tree, &self.helper).isolation,
+            Err(why) => Isolation::none(why.to_string()),
+        }
     }
 }
 
 impl Supervisor {
+    #[expect(clippy::too_many_arguments, reason = "each is of another thing, and all of them are of one run")]
     fn supervise(
         &self,
         invocation: &Invocation,
         scrubbed: &Scrubbed,
         mut started: Started,
+        shut: &Shut,
         registered: Registered,
         clocks: Clocks,
         on_output: &mut dyn FnMut(&str),
     ) -> Outcome {
         let streams = self.streams(invocation, &mut started, &scrubbed.secrets);
-        let mut going = Going::new(started.child, registered);
-        let mut watch = Watch::new(going.main, streams, on_output);
+        let is_boxed = matches!(shut.means, Means::Bwrap { .. });
+        let mut going = Going::new(started.child, registered, is_boxed);
+        let mut watch = Watch::new(going.main, streams, started.told.map(Inside::new), on_output);
         let cut_short = going.until_end(invocation, &mut watch, clocks.began);
         going.settle(&mut watch, cut_short.is_some());
         going.sweep(&mut watch);
+        if is_boxed {
+            going.close_box(&mut watch);
+        }
+        let said = watch.said();
         let mut outputs = watch.finish().into_iter();
         let output = outputs.next().expect("stdout is always there");
         let stderr = outputs.next();
         let (status, leftovers) = going.reap(|command| self.redact(&scrubbed.secrets, command));
-        let ended = cut_short.unwrap_or_else(|| ended(status));
+        let ended = cut_short.unwrap_or_else(|| match said {
+            Some(said) => said.ended(is_boxed).unwrap_or_else(|| ended(status)),
+            None => ended(status),
+        });
         let pipe_statuses = match (&ended, started.report) {
             (Ended::Exited { code }, Some(report)) => shell::statuses(&read_report(report), *code),
             _ => Vec::new(),
         };
         failpoint::reach("run.ended");
-        let bare = clocks.outcome(ended, scrubbed.digest.clone());
+        let bare = clocks.outcome(ended, scrubbed.digest.clone(), shut.isolation.clone());
         Outcome { pipe_statuses, output, stderr, leftovers, ..bare }
     }
 }
@@ -148,10 +188,10 @@ struct Going {
 }
 
 impl Going {
-    fn new(child: Child, registered: Registered) -> Self {
+    fn new(child: Child, registered: Registered, is_boxed: bool) -> Self {
         let main = Pid::from_child(&child);
         registered.started(main.as_raw_pid());
-        let run = Run { id: registered.id.clone(), main: main.as_raw_pid() };
+        let run = Run { id: registered.id.clone(), main: main.as_raw_pid(), is_boxed };
         Self { child, main, family: Some(Family::new(run)), is_reaped: false, _registered: registered }
     }
 
@@ -219,6 +259,13 @@ impl Going {
         watch.turn_while(SETTLE, |watch| !watch.is_output_over());
     }
 
+    /// Ends the box with all that is in it, and waits until it is gone.
+    fn close_box(&mut self, watch: &mut Watch<'_>) {
+        self.family().end_box();
+        watch.turn_while(MAX_SWEEP, |watch| !watch.has_main_ended);
+        watch.turn_while(SETTLE, |watch| !watch.is_output_over());
+    }
+
     fn reap(mut self, redact: impl FnMut(&str) -> String) -> (Option<ExitStatus>, Leftovers) {
         let family = self.family.take().expect("it is there until the end");
         let leftovers = family.leftovers(redact);
@@ -239,7 +286,8 @@ impl Drop for Going {
     }
 }
 
-fn ended(status: Option<ExitStatus>) -> Ended {
+/// How a command ended, from its exit status.
+pub fn ended(status: Option<ExitStatus>) -> Ended {
     let Some(status) = status else {
         return Ended::NotStarted(NotStarted::System { why: "its exit status was taken by somebody else".to_owned() });
     };
@@ -269,7 +317,7 @@ impl Clocks {
     }
 
     /// An outcome without output, finished now.
-    fn outcome(self, ended: Ended, env_digest: Digest) -> Outcome {
+    fn outcome(self, ended: Ended, env_digest: Digest, isolation: Isolation) -> Outcome {
         Outcome {
             ended,
             pipe_statuses: Vec::new(),
@@ -280,6 +328,7 @@ impl Clocks {
             elapsed_ms: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
             leftovers: Leftovers { ended: true, known: true, ..Leftovers::default() },
             env_digest,
+            isolation,
         }
     }
 }

@@ -28,7 +28,10 @@ impl Family {
 
     /// Whether anything but the command is alive. Reaps what has ended and came to us.
     pub fn is_alive(&self) -> bool {
-        if registry::lock().is_alone() && kin::is_main_the_only_child(&self.run) == Some(true) {
+        if self.run.is_boxed && kin::is_box_empty(&self.run) == Some(true) {
+            return false;
+        }
+        if !self.run.is_boxed && registry::lock().is_alone() && kin::is_main_the_only_child(&self.run) == Some(true) {
             return false;
         }
         self.living(&registry::lock()).next().is_some()
@@ -44,6 +47,9 @@ impl Family {
 
     /// Signals everything of the run, the command included. Stopped processes are woken, or TERM would wait for ever.
     pub fn signal_all(&self, signal: Signal) {
+        if self.run.is_boxed {
+            return self.signal_box(signal);
+        }
         if let Some(group) = Pid::from_raw(self.run.main) {
             let _ = rustix::process::kill_process_group(group, signal);
             let _ = rustix::process::kill_process_group(group, Signal::CONT);
@@ -56,12 +62,34 @@ impl Family {
         }
     }
 
+    /// Signals what is in the box, and not what keeps it: that goes down at once and takes everything with it. KILL does
+    /// just that.
+    fn signal_box(&self, signal: Signal) {
+        if signal == Signal::KILL {
+            return self.end_box();
+        }
+        for process in kin::in_box(self.run.main, &kin::all()).iter().filter(|process| !process.is_dead) {
+            send(process, signal);
+            send(process, Signal::CONT);
+        }
+    }
+
+    /// Ends the box with everything in it: the kernel ends a process namespace with its first process.
+    pub fn end_box(&self) {
+        let first = kin::box_of(self.run.main).and_then(|found| Pid::from_raw(found.first));
+        if let Some(pid) = first.or(Pid::from_raw(self.run.main)) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+
     /// Signals what outlives the command, and notes it as left over.
     pub fn signal_leftovers(&mut self, signal: Signal) {
         // No run may start or end meanwhile: an orphan without a mark is ours only as long as we are alone.
         let runs = registry::lock();
         let living: Vec<Process> = self.living(&runs).collect();
-        for process in living {
+        let command = if self.run.is_boxed { kin::box_of(self.run.main).map(|found| found.helper) } else { None };
+        // In a box the command itself is the one child of kctl's program there.
+        for process in living.into_iter().filter(|process| Some(process.parent) != command) {
             self.note(&process);
             send(&process, signal);
             send(&process, Signal::CONT);

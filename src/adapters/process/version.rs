@@ -4,17 +4,18 @@ use std::path::Path;
 
 use super::supervisor::Supervisor;
 use crate::domain::stamp::Length;
-use crate::ports::runner::{Ended, Invocation, MIN_OUTPUT_BYTES, NoVersion, Program, Runner as _};
+use crate::ports::runner::{Ended, Invocation, MIN_OUTPUT_BYTES, NoVersion, Program, Runner as _, Sandbox};
 
 const TIMEOUT: Length = Length::seconds(10);
 const GRACE: Length = Length::seconds(1);
 const MAX_VERSION_CHARS: usize = 200;
 
-pub fn of(supervisor: &Supervisor, program: &str, cwd: &Path) -> Result<String, NoVersion> {
+pub fn of(supervisor: &Supervisor, program: &str, cwd: &Path, sandbox: Option<&Sandbox>) -> Result<String, NoVersion> {
     let argv = vec![program.to_owned(), word_for(program).to_owned()];
     let invocation = Invocation {
         grace: GRACE,
         max_output_bytes: MIN_OUTPUT_BYTES,
+        sandbox: sandbox.cloned(),
         ..Invocation::new(Program::Argv(argv), cwd, TIMEOUT)
     };
     let outcome = supervisor.run(&invocation, &mut |_| ());

@@ -5,11 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, WaitId, WaitIdOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::capture::Capture;
+use super::shut::inner;
+use super::start::Told;
 use super::sweep::handle;
-use crate::ports::runner::Output;
+use crate::ports::runner::{Ended, NotStarted, Output};
 
 /// How long one wait lasts at most, so that a signal to kctl is noticed soon.
 const MAX_WAIT: Duration = Duration::from_millis(100);
@@ -30,12 +32,76 @@ impl Stream {
     }
 }
 
+/// What kctl's program inside reports.
+pub struct Inside {
+    pipe: PipeReader,
+    said: Vec<u8>,
+    /// Under `bwrap` it reports the command's end, and stays after that; else it only reports that it could not become it.
+    complaints: Option<PipeReader>,
+}
+
+/// A report is a few words.
+const MAX_SAID_BYTES: usize = 4096;
+
+impl Inside {
+    pub fn new(told: Told) -> Self {
+        Self { pipe: told.report, said: Vec::new(), complaints: told.complaints }
+    }
+
+    fn read(&mut self) {
+        take_in(&mut self.pipe, &mut self.said);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.complaints.is_some() && self.said.iter().filter(|byte| **byte == b'\n').count() > 1
+    }
+}
+
+/// Reads what is there now.
+fn take_in(pipe: &mut PipeReader, said: &mut Vec<u8>) {
+    let mut buffer = [0; MAX_SAID_BYTES];
+    while said.len() < MAX_SAID_BYTES {
+        match pipe.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(bytes) => said.extend_from_slice(&buffer[..bytes]),
+        }
+    }
+}
+
+/// All that was reported from inside, and what `bwrap` itself complained of.
+pub struct Said {
+    report: String,
+    complaints: String,
+}
+
+impl Said {
+    /// How the command ended; none if its own exit status says it.
+    pub fn ended(&self, is_boxed: bool) -> Option<Ended> {
+        let lines = self.report.strip_prefix(inner::ON).and_then(|rest| rest.strip_prefix('\n'));
+        let reported = lines.unwrap_or(&self.report).lines().find_map(|line| serde_json::from_str(line).ok());
+        match (reported, lines) {
+            (Some(ended), _) => Some(ended),
+            (None, _) if !is_boxed => None,
+            // Everything in the box was killed from within, and the program that would have told of it too.
+            (None, Some(_)) => Some(Ended::Signalled { signal: Signal::KILL.as_raw(), core_dumped: false }),
+            (None, None) => {
+                let why = format!("the sandbox did not start: {}", self.complaints.trim());
+                Some(Ended::NotStarted(NotStarted::System { why }))
+            }
+        }
+    }
+}
+
 /// A started command as it is watched. It is not reaped here: until it is, its id means nobody else.
 pub struct Watch<'a> {
     main: Pid,
-    /// Becomes readable when the command ends.
+    /// Becomes readable when the process that we started ends.
     end: Option<OwnedFd>,
+    inside: Option<Inside>,
+    /// The command has ended, as far as can be told.
     pub has_ended: bool,
+    /// The process that we started has. It outlives the command where that is shut in by `bwrap`.
+    pub has_main_ended: bool,
     streams: Vec<Stream>,
     /// When something was last read.
     pub last_output: Instant,
@@ -44,11 +110,13 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(main: Pid, streams: Vec<Stream>, on_output: &'a mut dyn FnMut(&str)) -> Self {
+    pub fn new(main: Pid, streams: Vec<Stream>, inside: Option<Inside>, on_output: &'a mut dyn FnMut(&str)) -> Self {
         Self {
             main,
             end: handle(main),
+            inside,
             has_ended: false,
+            has_main_ended: false,
             streams,
             last_output: Instant::now(),
             buffer: vec![0; READ_BYTES],
@@ -70,11 +138,25 @@ impl<'a> Watch<'a> {
                 self.last_output = Instant::now();
             }
         }
-        if !self.has_ended {
+        if !self.has_main_ended {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             let answer = rustix::process::waitid(WaitId::Pid(self.main), options);
-            self.has_ended = !matches!(answer, Ok(None) | Err(rustix::io::Errno::INTR));
+            self.has_main_ended = !matches!(answer, Ok(None) | Err(rustix::io::Errno::INTR));
         }
+        if let Some(inside) = &mut self.inside {
+            inside.read();
+            self.has_ended |= inside.has_ended();
+        }
+        self.has_ended |= self.has_main_ended;
+    }
+
+    /// What was reported from inside, if there is an inside.
+    pub fn said(&mut self) -> Option<Said> {
+        let inside = self.inside.as_mut()?;
+        let mut complaints = Vec::new();
+        inside.complaints.iter_mut().for_each(|pipe| take_in(pipe, &mut complaints));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Some(Said { report: text(&inside.said), complaints: text(&complaints) })
     }
 
     /// Turns for as long as `goes_on`, and no longer than `most`.
@@ -93,10 +175,12 @@ impl<'a> Watch<'a> {
     /// Whether each stream has something to read, its end included.
     fn wait(&self, wait: Duration) -> Vec<bool> {
         let wanted = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-        let end: Option<BorrowedFd<'_>> = self.end.as_ref().map(AsFd::as_fd).filter(|_| !self.has_ended);
+        let end = self.end.as_ref().map(AsFd::as_fd).filter(|_| !self.has_main_ended);
+        let inside =
+            self.inside.as_ref().filter(|it| it.complaints.is_some() && !self.has_ended).map(|it| it.pipe.as_fd());
         let open: Vec<BorrowedFd<'_>> =
             self.streams.iter().filter_map(|it| it.pipe.as_ref()).map(AsFd::as_fd).collect();
-        let mut polled: Vec<PollFd<'_>> = open.into_iter().chain(end).map(wanted).collect();
+        let mut polled: Vec<PollFd<'_>> = open.into_iter().chain(end).chain(inside).map(wanted).collect();
         let wait = Timespec::try_from(wait).expect("a tenth of a second fits");
         // An error is a signal to us, or too little memory: the caller turns again, and its deadlines hold.
         let answered = rustix::event::poll(&mut polled, Some(&wait)).is_ok();

@@ -5,7 +5,7 @@ use crate::domain::digest::Digest;
 use crate::domain::id::EvidenceId;
 use crate::domain::path::TreePath;
 use crate::domain::plan::Place;
-use crate::domain::profile::{Check, CheckName};
+use crate::domain::profile::{Check, CheckName, IsolationWish};
 use crate::domain::refusal::Refusal;
 use crate::domain::run::{Candidate, Level, Record, Run, RunEvent, Subject as About, Verdict};
 use crate::domain::stamp::{Length, Stamp};
@@ -15,7 +15,7 @@ use crate::ops::fault;
 use crate::ops::program;
 use crate::ops::workspace::prepare::hex;
 use crate::ports::files::EntryKind;
-use crate::ports::runner::{Ended, Invocation, MAX_OUTPUT_BYTES, Outcome};
+use crate::ports::runner::{Ended, Invocation, Isolation, MAX_OUTPUT_BYTES, Outcome, Sandbox};
 use crate::rules::verification::due::Due;
 use crate::rules::verification::proofs::{self, File, Finding, Search};
 use crate::rules::verification::verdict;
@@ -49,9 +49,23 @@ pub fn begin(
     invocation.pass_env.clone_from(&check.env);
     let kept = call.profile()?.limits.max_output.bytes();
     invocation.max_output_bytes = usize::try_from(kept).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
+    invocation.sandbox = sandbox(call, subject, check)?;
     start(call, subject, one, &id, deadline)?;
     call.world.progress.started(name.as_str(), &check.run.to_string());
     Ok(Begun { id, invocation })
+}
+
+/// What `check` may reach; none if it is not shut in.
+fn sandbox(call: &Call<'_>, subject: &Subject, check: &Check) -> Result<Option<Sandbox>, Refusal> {
+    Ok(match check.isolation {
+        IsolationWish::None => None,
+        IsolationWish::Auto => Some(Sandbox {
+            network: check.network,
+            work_tree: subject.work_tree.clone(),
+            common_dir: call.repository()?.place().common_dir.clone(),
+            writable: call.profile()?.sandbox.writable,
+        }),
+    })
 }
 
 /// What was seen of a check's run: how it ended, the tree after it, and what moved beside it while it ran.
@@ -81,9 +95,14 @@ pub fn finish(
     call.world.progress.ended(name.as_str(), finding.verdict.name());
     let mut record = record(call, subject, finding, (one.input.clone(), input_after), seen.after)?;
     keep_outcome(call, &mut record, seen.outcome)?;
+    record.isolation = Some(match check.isolation {
+        IsolationWish::Auto => seen.outcome.isolation.clone(),
+        IsolationWish::None => Isolation::none("the profile asks for none"),
+    });
     record.argv = program::argv(&check.run);
     if let Some(tool) = verdict::program_of(&check.run)
-        && let Ok(version) = call.world.runner.tool_version(&tool, &subject.work_tree)
+        && let Ok(version) =
+            call.world.runner.tool_version(&tool, &subject.work_tree, begun.invocation.sandbox.as_ref())
     {
         record.tools.insert(tool, version);
     }
@@ -229,6 +248,7 @@ pub fn record(
         fence: subject.fence,
         kctl_version: crate::VERSION.to_owned(),
         handed_in: None,
+        isolation: None,
     })
 }
 

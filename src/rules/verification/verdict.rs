@@ -10,6 +10,10 @@ use super::proofs::Finding;
 /// How a check's run is judged. `moved` says that its inputs were others after it than before.
 pub fn of_outcome(outcome: &Outcome, run: &Run, moved: bool) -> Finding {
     let mut finding = of_end(outcome, run);
+    if finding.verdict != Verdict::Pass && matches!(outcome.ended, Ended::Exited { .. }) && missed_network(outcome) {
+        finding.verdict = Verdict::Unavailable;
+        finding.reasons.push("it seems to need the network: set `network = true` for it in the profile".to_owned());
+    }
     if moved {
         // A verdict speaks only for the inputs it saw, and nobody can say which those were (I4).
         finding = finding.unsettled("its inputs changed while it ran");
@@ -18,6 +22,37 @@ pub fn of_outcome(outcome: &Outcome, run: &Run, moved: bool) -> Finding {
         finding.reasons.push(format!("{} processes outlived it and were ended", outcome.leftovers.count));
     }
     finding
+}
+
+/// What tools say that cannot reach a name or a host.
+const NO_NETWORK: [&str; 14] = [
+    "could not resolve host",
+    "couldn't resolve host",
+    "temporary failure in name resolution",
+    "name or service not known",
+    "network is unreachable",
+    "no address associated with hostname",
+    "getaddrinfo enotfound",
+    "getaddrinfo eai_again",
+    "eai_again",
+    "no such host",
+    "dial tcp: lookup",
+    "failed to lookup address information",
+    "dns error",
+    "newconnectionerror",
+];
+/// How much of the end of an output is looked through.
+const MAX_LOOKED_AT: usize = 64 * 1024;
+
+/// Whether it was kept from the network, and its last words are those of one who misses it.
+fn missed_network(outcome: &Outcome) -> bool {
+    let has_sign = |text: &str| {
+        let end = &text.as_bytes()[text.len().saturating_sub(MAX_LOOKED_AT)..];
+        let end = String::from_utf8_lossy(end).to_lowercase();
+        NO_NETWORK.iter().any(|sign| end.contains(sign))
+    };
+    let mut said = std::iter::once(&outcome.output).chain(&outcome.stderr);
+    !outcome.isolation.network && said.any(|output| has_sign(&output.text))
 }
 
 fn of_end(outcome: &Outcome, run: &Run) -> Finding {

@@ -11,6 +11,7 @@ use kctl::domain::contract::{
 use kctl::domain::digest::Digest;
 use kctl::domain::event::Event;
 use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid};
+use kctl::domain::isolation::{Isolation, Tier};
 use kctl::domain::publication::{Cleared, PublicationEvent};
 use kctl::domain::root::{BaseName, RootEvent};
 use kctl::domain::run::{Candidate, HandedIn, Level, Record, RunEvent, Source, Subject, Verdict};
@@ -309,6 +310,11 @@ fn runs() -> Vec<RunEvent> {
         record.handed_in = Some(said);
         RunEvent::Ended { record }
     }));
+    all.extend([Tier::Bwrap, Tier::Landlock, Tier::None].map(|tier| {
+        let mut shut_in = record(Verdict::Pass, Level::L1, Strength::Observed);
+        shut_in.isolation = Some(Isolation { tier, network: tier == Tier::None, why: "it works here".into() });
+        RunEvent::Ended { record: shut_in }
+    }));
     all
 }
 
@@ -347,6 +353,7 @@ fn record(verdict: Verdict, level: Level, strength: Strength) -> Box<Record> {
         fence: whole.then_some(1),
         kctl_version: "0.1.0".into(),
         handed_in: None,
+        isolation: None,
     })
 }
 

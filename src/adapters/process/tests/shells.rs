@@ -98,7 +98,7 @@ fn a_relative_program_is_found_in_the_directory() {
 fn a_tools_version_is_its_first_line() {
     let _beside = beside_others();
     let here = std::env::temp_dir();
-    assert!(supervisor().tool_version("bash", &here).expect("bash is there").starts_with("GNU bash, version "));
-    assert!(supervisor().tool_version("kctl-no-such-program", &here).is_err());
-    assert!(supervisor().tool_version("false", &here).is_err());
+    assert!(supervisor().tool_version("bash", &here, None).expect("bash is there").starts_with("GNU bash, version "));
+    assert!(supervisor().tool_version("kctl-no-such-program", &here, None).is_err());
+    assert!(supervisor().tool_version("false", &here, None).is_err());
 }
