@@ -13,6 +13,7 @@ use super::root::RootEvent;
 use super::run::RunEvent;
 use super::session::SessionEvent;
 use super::stamp::Stamp;
+use super::supervision::FailureEvent;
 use super::task::TaskEvent;
 use super::workspace::WorkspaceEvent;
 
@@ -27,6 +28,7 @@ pub enum Event {
     Workspace(WorkspaceEvent),
     Run(RunEvent),
     Publication(PublicationEvent),
+    Failure(FailureEvent),
 }
 
 macro_rules! from_family {
@@ -46,7 +48,8 @@ from_family!(
     Commitment(CommitmentEvent),
     Workspace(WorkspaceEvent),
     Run(RunEvent),
-    Publication(PublicationEvent)
+    Publication(PublicationEvent),
+    Failure(FailureEvent)
 );
 
 impl Event {
@@ -88,6 +91,7 @@ impl Event {
             Event::Workspace(event) => serde_json::to_value(event),
             Event::Run(event) => serde_json::to_value(event),
             Event::Publication(event) => serde_json::to_value(event),
+            Event::Failure(event) => serde_json::to_value(event),
         }
         .expect("an event always serialises");
         let type_name = value["type"].as_str().expect("every family is tagged by `type`").to_owned();
@@ -124,6 +128,7 @@ impl Event {
             "workspace" => serde_json::from_value(tagged).map(Event::Workspace),
             "run" => serde_json::from_value(tagged).map(Event::Run),
             "publish" => serde_json::from_value(tagged).map(Event::Publication),
+            "failure" => serde_json::from_value(tagged).map(Event::Failure),
             _ => return Err(unknown()),
         };
         match read {

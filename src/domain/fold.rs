@@ -21,11 +21,20 @@ pub enum Kind {
     Workspace,
     Run,
     Publication,
+    Failure,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Root, Kind::Session, Kind::Task, Kind::Commitment, Kind::Workspace, Kind::Run, Kind::Publication];
+    pub const ALL: [Kind; 8] = [
+        Kind::Root,
+        Kind::Session,
+        Kind::Task,
+        Kind::Commitment,
+        Kind::Workspace,
+        Kind::Run,
+        Kind::Publication,
+        Kind::Failure,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,6 +45,7 @@ impl Kind {
             Kind::Workspace => "workspace",
             Kind::Run => "run",
             Kind::Publication => "publication",
+            Kind::Failure => "failure",
         }
     }
 }
@@ -184,6 +194,7 @@ pub enum Aggregate {
     Workspace(Box<super::workspace::Workspace>),
     Run(Box<super::run::Run>),
     Publication(Box<super::publication::Publication>),
+    Failure(Box<super::supervision::Supervision>),
 }
 
 macro_rules! aggregates {
@@ -240,7 +251,7 @@ macro_rules! aggregates {
     };
 }
 
-aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication);
+aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication, Failure);
 
 /// Refuses an event that does not belong to `stream`.
 ///

@@ -27,6 +27,7 @@ pub mod run;
 pub mod secret;
 pub mod session;
 pub mod stamp;
+pub mod supervision;
 pub mod task;
 pub mod tree;
 pub mod workspace;

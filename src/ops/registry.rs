@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, init, ledger, publication, session, status, task,
-    uninstall, validate, workspace,
+    catalogue, commit, context, criterion, doctor, evidence, failure, init, ledger, publication, session, status, task,
+    ticket, uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[
@@ -43,6 +43,13 @@ pub static OPS: &[Entry] = &[
     entry::<validate::Validate>(),
     entry::<evidence::list::ListEvidence>(),
     entry::<evidence::show::Show>(),
+    entry::<evidence::accept::Accept>(),
+    entry::<failure::list::ListFailures>(),
+    entry::<failure::show::Show>(),
+    entry::<failure::explain::Explain>(),
+    entry::<failure::reground::Reground>(),
+    entry::<ticket::list::ListTickets>(),
+    entry::<ticket::open::Open>(),
     entry::<commit::open::Open>(),
     entry::<commit::list::ListCommitments>(),
     entry::<commit::show::Show>(),

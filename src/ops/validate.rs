@@ -9,12 +9,13 @@ use serde_json::json;
 
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
+use crate::domain::failure::{Item, Tests};
 use crate::domain::fold::Kind;
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::run::{Candidate, Run, Verdict};
+use crate::domain::run::{Candidate, Record, Run, Verdict};
 use crate::domain::task::{Task, TaskStatus};
 use crate::domain::tree::Snapshot;
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
@@ -29,6 +30,9 @@ use crate::ports::ledger::Query;
 use crate::rules::inputs;
 use crate::rules::verification::due::{Due, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
+
+/// How many failing items an answer lists of one check.
+const MAX_SHOWN_ITEMS: usize = 10;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,6 +78,10 @@ pub struct Shown {
     reasons: Vec<String>,
     criteria: Vec<CriterionId>,
     evidence: Option<EvidenceId>,
+    /// Tests as the output counts them.
+    tests: Option<Tests>,
+    /// The first of what failed; `evidence.show` has them all.
+    failing: Vec<String>,
     /// The last lines of the output, unless it passed.
     tail: String,
 }
@@ -241,6 +249,8 @@ fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
         reasons: vec![why],
         criteria: due.criteria.clone(),
         evidence: None,
+        tests: None,
+        failing: Vec::new(),
         tail: String::new(),
     }
 }
@@ -249,14 +259,26 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     let record = run.record.as_ref().expect("a finished run has a record");
     Shown {
         check: due.title(),
-        verdict: record.verdict,
+        verdict: run.verdict().unwrap_or(record.verdict),
         fresh,
         seconds: record.ended.ms().saturating_sub(record.started.ms()).max(0) as f64 / 1000.0,
         reasons: record.reasons.clone(),
         criteria: due.criteria.clone(),
         evidence: Some(run.id.clone()),
+        tests: record.tests,
+        failing: failing(record),
         tail: if record.verdict == Verdict::Pass { String::new() } else { record.tail.clone() },
     }
+}
+
+/// The first of what failed, one line each.
+fn failing(record: &Record) -> Vec<String> {
+    let Some(failing) = &record.failing else { return Vec::new() };
+    let line = |item: &Item| match &item.file {
+        Some(file) => format!("{} ({file}): {}", item.key(), item.message),
+        None => format!("{}: {}", item.key(), item.message),
+    };
+    failing.items.iter().take(MAX_SHOWN_ITEMS).map(line).collect()
 }
 
 fn answer(

@@ -27,11 +27,12 @@ const FLOORS: [Floor; 6] = [
 ];
 
 /// Crates that compute and touch nothing.
-const PURE_CRATES: [&str; 17] = [
+const PURE_CRATES: [&str; 19] = [
     "globset",
     "jsonc_parser",
     "jiff",
     "memchr",
+    "quick_xml",
     "regex",
     "regex_syntax",
     "saphyr_parser",
@@ -40,6 +41,7 @@ const PURE_CRATES: [&str; 17] = [
     "serde",
     "serde_json",
     "serde_path_to_error",
+    "shell_words",
     "strsim",
     "thiserror",
     "toml",

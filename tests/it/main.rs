@@ -30,6 +30,7 @@ mod session;
 mod setup;
 mod shut_in;
 mod small;
+mod supervision;
 mod task;
 mod terminal;
 mod terms;

@@ -1,4 +1,5 @@
 //! Evidence: finished runs, and what they were about.
 
+pub mod accept;
 pub mod list;
 pub mod show;

@@ -123,8 +123,8 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
 
 /// The verdicts of runs that told something, newest first, as far as they used the newest one's tools and environment.
 fn told(runs: &[Run]) -> Vec<Verdict> {
-    let told: Vec<_> =
-        runs.iter().filter_map(|run| run.record.as_ref()).filter(|record| told_by(record.verdict)).collect();
+    let counts = |record: &&Record| told_by(record.verdict) && !record.is_held_back();
+    let told: Vec<_> = runs.iter().filter_map(|run| run.record.as_ref()).filter(counts).collect();
     let Some(newest) = told.first() else { return Vec::new() };
     let alike = |record: &&&Record| record.tools == newest.tools && record.env_digest == newest.env_digest;
     told.iter().filter(alike).map(|record| record.verdict).collect()
