@@ -4,6 +4,7 @@ pub mod assess;
 pub mod execute;
 pub mod gate;
 pub mod reading;
+pub mod rejection;
 pub mod subject;
 pub mod suite;
 pub mod supervise;
