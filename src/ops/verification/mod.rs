@@ -3,6 +3,7 @@
 pub mod assess;
 pub mod execute;
 pub mod gate;
+pub mod integrity;
 pub mod reading;
 pub mod subject;
 pub mod suite;
