@@ -165,7 +165,11 @@ pub fn look(call: &Call<'_>, subject: &Subject, snapshot: &Snapshot) -> Result<I
     let facts = profile.map_or_else(Checks::default, |profile| integrity::checks(profile, is_file));
     let disk = Disk { call, subject, snapshot, head: head.as_ref(), from: &from, git };
     let files = disk.sides(&changes)?;
-    let found = integrity::findings(&integrity::paired(&files), &facts);
+    let mut found = integrity::findings(&integrity::paired(&files), &facts);
+    let gone = files.iter().filter(|file| file.new == Side::Absent);
+    found
+        .findings
+        .extend(gone.filter(|file| disk.still_has(&file.path)).filter_map(|file| integrity::hidden(&file.path)));
     let omitted = found.omitted.saturating_sub(found.omitted_holds);
     let unread = found.unread.iter().map(|(path, why)| format!("{path}: {}", why.words())).collect();
     let decided = |known: Known| -> Result<Item, Refusal> {
@@ -249,6 +253,13 @@ impl Disk<'_> {
             (None, Some(head)) if !deleted => self.at(head, path),
             (None, _) => Ok(Side::Absent),
         }
+    }
+
+    /// Whether a file lies at a path that the work does not have: git ignores it.
+    fn still_has(&self, path: &str) -> bool {
+        let read = self.call.world.trees.read(&self.subject.work_tree, &TreePath::new(path), MAX_FILE_BYTES as u64);
+        let listed = self.snapshot.entries.binary_search_by(|entry| entry.path.as_bytes().cmp(path.as_bytes()));
+        listed.is_err() && !matches!(read, Ok(None))
     }
 
     fn on_disk(&self, entry: &Entry) -> Side {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::model::{Change, Finding, Findings, Kind, Severity};
+use super::paths::language_of;
 use crate::domain::digest::{Digest, Fields};
 use crate::domain::id::FindingId;
 
@@ -101,6 +102,15 @@ pub fn known(files: &[Changed], found: Findings) -> Vec<Known> {
         all.push(named(files, too_many(omitted)));
     }
     all
+}
+
+/// A file of code that the work takes out, and that still lies on disk: checks see it, and nobody else will.
+#[must_use]
+pub fn hidden(path: &str) -> Option<Finding> {
+    language_of(path)?;
+    let message = "the file is taken out of the work and still lies on disk, where checks see it";
+    let path = path.to_owned();
+    Some(Finding { path, kind: Kind::FileHidden, message: message.to_owned(), ..too_many(0) })
 }
 
 fn too_many(omitted: usize) -> Finding {

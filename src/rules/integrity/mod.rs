@@ -33,7 +33,7 @@ mod tests;
 
 pub use facts::checks;
 pub use findings::findings;
-pub use known::{Changed, Known, Side, known, paired};
+pub use known::{Changed, Known, Side, hidden, known, paired};
 pub use model::{
     Change, Checks, Claim, Digest, Finding, Findings, Hollow, Kind, Language, MAX_FILE_BYTES, MAX_FINDINGS, Marker,
     Severity, Strength, Suite, Symbol, Test, Unread,

@@ -286,6 +286,7 @@ pub enum Kind {
     ExitAdded,
     ParseError,
     NotRead,
+    FileHidden,
 }
 
 impl Kind {
@@ -312,6 +313,7 @@ impl Kind {
             Kind::ExitAdded => "exit_added",
             Kind::ParseError => "parse_error",
             Kind::NotRead => "not_read",
+            Kind::FileHidden => "file_hidden",
         }
     }
 }
