@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Root,
         Kind::Session,
         Kind::Task,

@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication, session, status,
-    task, ticket, uninstall, validate, workspace,
+    catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication, session,
+    status, task, ticket, uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[

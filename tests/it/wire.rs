@@ -330,14 +330,8 @@ fn picture(place: &Place) -> Vec<String> {
 }
 
 /// Those that cannot be tried, or only by a person, or that need a signature.
-const TRIED_ELSEWHERE: [&str; 6] = [
-    "evidence.accept",
-    "criterion.attest",
-    "criterion.waive",
-    "criterion.receipt",
-    "finding.accept",
-    "finding.reject",
-];
+const TRIED_ELSEWHERE: [&str; 6] =
+    ["evidence.accept", "criterion.attest", "criterion.waive", "criterion.receipt", "finding.accept", "finding.reject"];
 
 #[test]
 fn a_dry_run_of_any_operation_changes_nothing() {
