@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, failure, init, ledger, publication, session, status, task,
-    ticket, uninstall, validate, workspace,
+    catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication, session,
+    status, task, ticket, uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[
@@ -50,6 +50,9 @@ pub static OPS: &[Entry] = &[
     entry::<failure::reground::Reground>(),
     entry::<ticket::list::ListTickets>(),
     entry::<ticket::open::Open>(),
+    entry::<finding::list::ListFindings>(),
+    entry::<finding::accept::Accept>(),
+    entry::<finding::reject::Reject>(),
     entry::<commit::open::Open>(),
     entry::<commit::list::ListCommitments>(),
     entry::<commit::show::Show>(),

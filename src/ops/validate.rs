@@ -1,7 +1,6 @@
 //! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,6 @@ use serde_json::json;
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::failure::{Item, Tests};
-use crate::domain::fold::Kind;
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
@@ -18,7 +16,6 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Record, Run, Verdict};
 use crate::domain::task::{Task, TaskStatus};
 use crate::domain::tree::Snapshot;
-use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
 use crate::ops::task::onward;
@@ -27,7 +24,7 @@ use crate::ops::verification::baseline::{self, Against};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
-use crate::ports::ledger::Query;
+use crate::ops::verification::{gate, integrity};
 use crate::rules::inputs;
 use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
@@ -144,7 +141,7 @@ impl Op for Validate {
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let subject = subject(call, &input)?;
+        let subject = Subject::named(call, input.task.as_ref(), input.commitment.as_ref())?;
         let scope = input.scope.unwrap_or(if subject.task.is_some() || subject.commitment.is_some() {
             Scope::Task
         } else {
@@ -189,32 +186,6 @@ fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: 
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let words = "lead out of the tree or to ignored files; a change of what lies there does not make evidence stale";
     call.warn("inputs_outside", format!("symbolic links {words}: {}{more}", names.join(", ")));
-}
-
-fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
-    match (&input.task, &input.commitment) {
-        (Some(_), Some(_)) => Err(Refusal::invalid(
-            "commitment",
-            "`task` and `commitment` cannot be given together: a task knows its own",
-        )),
-        (Some(task), None) => Subject::of_task(call, &call.task(task)?.value),
-        (None, Some(commitment)) => Subject::of_commitment(call, &call.commitment(commitment)?.value),
-        (None, None) => match task_here(call)? {
-            Some(task) => Subject::of_task(call, &task),
-            None => Subject::of_tree(call),
-        },
-    }
-}
-
-/// The task whose worktree the call was made in: there, no task means that one, so that what is shown counts for it.
-fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
-    let here = call.work_tree()?;
-    let open = Query { statuses: vec![WorkspaceStatus::Open.name()], ..Query::all(Kind::Workspace) };
-    let mut workspaces = call.query::<Workspace>(&open)?.into_iter();
-    match workspaces.find(|held| Path::new(&held.value.path) == here) {
-        Some(held) => Ok(call.load::<Task>(&held.value.task)?.map(|task| task.value)),
-        None => Ok(None),
-    }
 }
 
 /// What is due in `scope`, narrowed to what was asked for, with every check after those it needs.
@@ -322,7 +293,7 @@ fn answer(
     (after, bound): (&Snapshot, Option<usize>),
 ) -> Result<Out, Refusal> {
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
-    let criteria = assess::criteria(call, subject, &assessed, after);
+    let criteria = assess::criteria(call, subject, &assessed, after)?;
     let candidate = execute::candidate(call, subject, after)?;
     let is_waived = |id: &CriterionId| criteria.iter().any(|one| one.id == *id && one.state == Standing::Waived);
     let waived = |shown: &Shown| !shown.criteria.is_empty() && shown.criteria.iter().all(is_waived);
@@ -330,7 +301,7 @@ fn answer(
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state.is_settled());
     let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
-    propose(call, subject, &results, verified)?;
+    propose(call, subject, &results, &criteria, verified)?;
     Ok(Out {
         scope,
         work_tree: subject.work_tree.display().to_string(),
@@ -343,7 +314,13 @@ fn answer(
     })
 }
 
-fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) -> Result<(), Refusal> {
+fn propose(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    results: &[Shown],
+    criteria: &[CriterionState],
+    verified: bool,
+) -> Result<(), Refusal> {
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
@@ -351,6 +328,9 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     }
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");
+    }
+    if criteria.iter().any(integrity::is_held) {
+        call.propose(gate::FINDINGS, "shows what is held and where: undo it, or a person decides", reference(subject));
     }
     let handed_in = subject.contract.criteria.iter().any(|criterion| criterion.proof.handed_in_by().is_some());
     if !verified && handed_in {

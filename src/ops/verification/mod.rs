@@ -4,6 +4,7 @@ pub mod assess;
 pub mod baseline;
 pub mod execute;
 pub mod gate;
+pub mod integrity;
 pub mod reading;
 pub mod subject;
 pub mod suite;
