@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::commitment::CommitmentEvent;
 use super::digest::{Digest, Fields};
+use super::finding::FindingEvent;
 use super::fold::Stream;
 use super::id::EventId;
 use super::publication::PublicationEvent;
@@ -29,6 +30,7 @@ pub enum Event {
     Run(RunEvent),
     Publication(PublicationEvent),
     Failure(FailureEvent),
+    Finding(FindingEvent),
 }
 
 macro_rules! from_family {
@@ -49,7 +51,8 @@ from_family!(
     Workspace(WorkspaceEvent),
     Run(RunEvent),
     Publication(PublicationEvent),
-    Failure(FailureEvent)
+    Failure(FailureEvent),
+    Finding(FindingEvent)
 );
 
 impl Event {
@@ -92,6 +95,7 @@ impl Event {
             Event::Run(event) => serde_json::to_value(event),
             Event::Publication(event) => serde_json::to_value(event),
             Event::Failure(event) => serde_json::to_value(event),
+            Event::Finding(event) => serde_json::to_value(event),
         }
         .expect("an event always serialises");
         let type_name = value["type"].as_str().expect("every family is tagged by `type`").to_owned();
@@ -129,6 +133,7 @@ impl Event {
             "run" => serde_json::from_value(tagged).map(Event::Run),
             "publish" => serde_json::from_value(tagged).map(Event::Publication),
             "failure" => serde_json::from_value(tagged).map(Event::Failure),
+            "finding" => serde_json::from_value(tagged).map(Event::Finding),
             _ => return Err(unknown()),
         };
         match read {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::event::{Event, Meta};
 
 /// The version of the folds. A changed fold gets a new one, and every ledger's state is dropped and replayed.
-pub const FOLD_VERSION: i64 = 3;
+pub const FOLD_VERSION: i64 = 4;
 
 /// A kind of aggregate. Its name is the first part of a stream's name and the `kind` of a state row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,10 +22,11 @@ pub enum Kind {
     Run,
     Publication,
     Failure,
+    Finding,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Root,
         Kind::Session,
         Kind::Task,
@@ -34,6 +35,7 @@ impl Kind {
         Kind::Run,
         Kind::Publication,
         Kind::Failure,
+        Kind::Finding,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl Kind {
             Kind::Run => "run",
             Kind::Publication => "publication",
             Kind::Failure => "failure",
+            Kind::Finding => "finding",
         }
     }
 }
@@ -161,6 +164,7 @@ as_id!(
     super::id::SessionId,
     super::id::EvidenceId,
     super::id::PublicationId,
+    super::id::FindingId,
     super::id::OriginId
 );
 
@@ -195,6 +199,7 @@ pub enum Aggregate {
     Run(Box<super::run::Run>),
     Publication(Box<super::publication::Publication>),
     Failure(Box<super::supervision::Supervision>),
+    Finding(Box<super::finding::Finding>),
 }
 
 macro_rules! aggregates {
@@ -251,7 +256,7 @@ macro_rules! aggregates {
     };
 }
 
-aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication, Failure);
+aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication, Failure, Finding);
 
 /// Refuses an event that does not belong to `stream`.
 ///

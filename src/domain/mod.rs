@@ -10,6 +10,7 @@ pub mod digest;
 pub mod effect;
 pub mod event;
 pub mod failure;
+pub mod finding;
 pub mod fold;
 pub mod fragment;
 pub mod id;

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod failure;
 pub mod fault;
+pub mod finding;
 pub mod hooks;
 pub mod init;
 pub mod ledger;

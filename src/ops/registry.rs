@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, failure, init, ledger, publication, session, status, task,
-    ticket, turn, uninstall, validate, workspace,
+    catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication, session,
+    status, task, ticket, turn, uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[
@@ -51,6 +51,9 @@ pub static OPS: &[Entry] = &[
     entry::<failure::reground::Reground>(),
     entry::<ticket::list::ListTickets>(),
     entry::<ticket::open::Open>(),
+    entry::<finding::list::ListFindings>(),
+    entry::<finding::accept::Accept>(),
+    entry::<finding::reject::Reject>(),
     entry::<commit::open::Open>(),
     entry::<commit::list::ListCommitments>(),
     entry::<commit::show::Show>(),
@@ -62,9 +65,9 @@ pub static OPS: &[Entry] = &[
     entry::<criterion::withdraw::Withdraw>(),
     entry::<criterion::waive::Waive>(),
     entry::<criterion::cite::Cite>(),
+    entry::<criterion::attest::Attest>(),
     entry::<criterion::receipt::Receive>(),
     entry::<criterion::judge::Judge>(),
-    entry::<commit::attest::Attest>(),
     entry::<publication::publish::Publish>(),
     entry::<publication::list::ListPublications>(),
     entry::<publication::gate::GatePush>(),

@@ -1,7 +1,6 @@
 //! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,6 @@ use serde_json::json;
 use crate::domain::contract::{CriterionId, LIMITS};
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::failure::{Item, Tests};
-use crate::domain::fold::Kind;
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
@@ -18,18 +16,18 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Record, Run, Verdict};
 use crate::domain::task::{Task, TaskStatus};
 use crate::domain::tree::Snapshot;
-use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::custody;
 use crate::ops::op::{Op, Span};
 use crate::ops::task::onward;
 use crate::ops::verification::assess;
+use crate::ops::verification::baseline::{self, Against};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
-use crate::ports::ledger::Query;
+use crate::ops::verification::{gate, integrity};
 use crate::rules::inputs;
-use crate::rules::verification::due::{Due, in_order};
+use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
 /// How many failing items an answer lists of one check.
@@ -57,6 +55,9 @@ pub struct In {
     /// Run also what has fresh evidence
     #[serde(default)]
     rerun: bool,
+    /// Run the checks on the accepted base as well, and say what is a regression and what failed before
+    #[serde(default)]
+    baseline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +84,12 @@ pub struct Shown {
     tests: Option<Tests>,
     /// The first of what failed; `evidence.show` has them all.
     failing: Vec<String>,
+    /// How it stands against the base, with `baseline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against_base: Option<Against>,
+    /// What fails here and did not on the base, with `baseline`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    newly_failing: Vec<String>,
     /// The last lines of the output, unless it passed.
     tail: String,
 }
@@ -129,12 +136,13 @@ impl Op for Validate {
         ("kctl validate t-7k2", "the task's criteria, in its workspace; exits with 8 unless all of them hold"),
         ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
         ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
+        ("kctl validate t-7k2 --baseline", "what this work broke, and what was broken before"),
     ];
     type In = In;
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let subject = subject(call, &input)?;
+        let subject = Subject::named(call, input.task.as_ref(), input.commitment.as_ref())?;
         if let Some(task) = &subject.task {
             custody::refuse_strangers(call, &call.load_or_blank::<Task>(task)?.value)?;
         }
@@ -147,10 +155,17 @@ impl Op for Validate {
         let before = assess::snapshot(call, &subject)?;
         warn_of_links(call, &subject, &due, &before);
         let assessed = assess::look_up(call, &subject, due, &before)?;
+        let base = if input.baseline {
+            let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
+            Some(baseline::show(call, &subject, &due)?)
+        } else {
+            None
+        };
         let done = suite::show(call, &subject, assessed, &before, input.rerun)?;
         // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
         let after = if done.ran() { assess::snapshot(call, &subject)? } else { before };
-        let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
+        let told = |(due, came): (Due, Came)| against(told(&due, came.clone()), &due, came, base.as_deref());
+        let results = done.came.into_iter().map(told).collect();
         answer(call, &subject, scope, results, (&after, done.bound))
     }
 }
@@ -175,32 +190,6 @@ fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: 
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let words = "lead out of the tree or to ignored files; a change of what lies there does not make evidence stale";
     call.warn("inputs_outside", format!("symbolic links {words}: {}{more}", names.join(", ")));
-}
-
-fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
-    match (&input.task, &input.commitment) {
-        (Some(_), Some(_)) => Err(Refusal::invalid(
-            "commitment",
-            "`task` and `commitment` cannot be given together: a task knows its own",
-        )),
-        (Some(task), None) => Subject::of_task(call, &call.task(task)?.value),
-        (None, Some(commitment)) => Subject::of_commitment(call, &call.commitment(commitment)?.value),
-        (None, None) => match task_here(call)? {
-            Some(task) => Subject::of_task(call, &task),
-            None => Subject::of_tree(call),
-        },
-    }
-}
-
-/// The task whose worktree the call was made in: there, no task means that one, so that what is shown counts for it.
-fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
-    let here = call.work_tree()?;
-    let open = Query { statuses: vec![WorkspaceStatus::Open.name()], ..Query::all(Kind::Workspace) };
-    let mut workspaces = call.query::<Workspace>(&open)?.into_iter();
-    match workspaces.find(|held| Path::new(&held.value.path) == here) {
-        Some(held) => Ok(call.load::<Task>(&held.value.task)?.map(|task| task.value)),
-        None => Ok(None),
-    }
 }
 
 /// What is due in `scope`, narrowed to what was asked for, with every check after those it needs.
@@ -244,6 +233,17 @@ fn told(due: &Due, came: Came) -> Shown {
     }
 }
 
+/// Adds how it stands against the base, where that was asked.
+fn against(shown: Shown, due: &Due, came: Came, base: Option<&[(String, Run)]>) -> Shown {
+    let Some(base) = base.filter(|_| matches!(due.what, What::Check { .. })) else { return shown };
+    let there = base.iter().find(|(key, _)| *key == due.key).map(|(_, run)| run);
+    let newly_failing = match (came.run(), there) {
+        (Some(here), Some(there)) => baseline::newly_failing(&here, there),
+        _ => Vec::new(),
+    };
+    Shown { against_base: Some(Against::of(shown.verdict, there)), newly_failing, ..shown }
+}
+
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
     Shown {
         check: due.title(),
@@ -255,6 +255,8 @@ fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
         evidence: None,
         tests: None,
         failing: Vec::new(),
+        against_base: None,
+        newly_failing: Vec::new(),
         tail: String::new(),
     }
 }
@@ -271,6 +273,8 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
         evidence: Some(run.id.clone()),
         tests: record.tests,
         failing: failing(record),
+        against_base: None,
+        newly_failing: Vec::new(),
         tail: if record.verdict == Verdict::Pass { String::new() } else { record.tail.clone() },
     }
 }
@@ -293,7 +297,7 @@ fn answer(
     (after, bound): (&Snapshot, Option<usize>),
 ) -> Result<Out, Refusal> {
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
-    let criteria = assess::criteria(call, subject, &assessed, after);
+    let criteria = assess::criteria(call, subject, &assessed, after)?;
     let candidate = execute::candidate(call, subject, after)?;
     let is_waived = |id: &CriterionId| criteria.iter().any(|one| one.id == *id && one.state == Standing::Waived);
     let waived = |shown: &Shown| !shown.criteria.is_empty() && shown.criteria.iter().all(is_waived);
@@ -305,7 +309,7 @@ fn answer(
         || criteria.iter().any(|state| !is_limits(&state.id));
     let verified = shown_pass && met && something;
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
-    propose(call, subject, &results, verified)?;
+    propose(call, subject, &results, &criteria, verified)?;
     Ok(Out {
         scope,
         work_tree: subject.work_tree.display().to_string(),
@@ -318,7 +322,13 @@ fn answer(
     })
 }
 
-fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) -> Result<(), Refusal> {
+fn propose(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    results: &[Shown],
+    criteria: &[CriterionState],
+    verified: bool,
+) -> Result<(), Refusal> {
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
@@ -326,6 +336,9 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     }
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");
+    }
+    if criteria.iter().any(integrity::is_held) {
+        call.propose(gate::FINDINGS, "shows what is held and where: undo it, or a person decides", reference(subject));
     }
     let handed_in = subject.contract.criteria.iter().any(|criterion| criterion.proof.handed_in_by().is_some());
     if !verified && handed_in {

@@ -27,7 +27,7 @@ const FLOORS: [Floor; 6] = [
 ];
 
 /// Crates that compute and touch nothing.
-const PURE_CRATES: [&str; 19] = [
+const PURE_CRATES: [&str; 26] = [
     "globset",
     "jsonc_parser",
     "jiff",
@@ -46,6 +46,13 @@ const PURE_CRATES: [&str; 19] = [
     "thiserror",
     "toml",
     "toml_edit",
+    "tree_sitter",
+    "tree_sitter_go",
+    "tree_sitter_java",
+    "tree_sitter_javascript",
+    "tree_sitter_python",
+    "tree_sitter_rust",
+    "tree_sitter_typescript",
     "uuid",
 ];
 /// `sha2` digests; it is apart only because one floor down is enough for it.

@@ -17,6 +17,7 @@ mod idempotency;
 mod judge;
 mod keeping;
 mod kinds;
+mod laboratory;
 mod laws;
 mod leaving;
 mod ledger;

@@ -232,6 +232,7 @@ fn every_door_gives_the_same_answer_and_the_same_refusal() {
         (vec!["commit", "list"], "commit.list", json!({})),
         (vec!["commit", "show", c], "commit.show", json!({ "commitment": c })),
         (vec!["publication", "list"], "publication.list", json!({})),
+        (vec!["finding", "list", t], "finding.list", json!({ "task": t })),
         (vec!["ledger", "log", "--limit", "2"], "ledger.log", json!({ "limit": 2 })),
         (vec!["ledger", "verify"], "ledger.verify", json!({})),
         (vec!["ledger", "export", "--after", "3"], "ledger.export", json!({ "after": 3 })),
@@ -255,6 +256,11 @@ fn every_door_gives_the_same_answer_and_the_same_refusal() {
         (vec!["ops", "describe", "publsh"], "ops.describe", json!({ "name": "publsh" })),
         (vec!["workspace", "remove", t], "workspace.remove", json!({ "task": t })),
         (vec!["evidence", "show", "e-000000000000"], "evidence.show", json!({ "evidence": "e-000000000000" })),
+        (
+            vec!["finding", "accept", "f-1", "--reason", "x"],
+            "finding.accept",
+            json!({ "finding": "f-1", "reason": "x" }),
+        ),
         (
             vec!["criterion", "attest", "AC-1", "--note", "x"],
             "criterion.attest",
@@ -324,7 +330,8 @@ fn picture(place: &Place) -> Vec<String> {
 }
 
 /// Those that cannot be tried, or only by a person, or that need a signature.
-const TRIED_ELSEWHERE: [&str; 4] = ["evidence.accept", "criterion.attest", "criterion.waive", "criterion.receipt"];
+const TRIED_ELSEWHERE: [&str; 6] =
+    ["evidence.accept", "criterion.attest", "criterion.waive", "criterion.receipt", "finding.accept", "finding.reject"];
 
 #[test]
 fn a_dry_run_of_any_operation_changes_nothing() {

@@ -13,6 +13,7 @@ use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::{Call, Held};
 use crate::ops::fault;
 use crate::ops::verification::gate::Judged;
+use crate::ops::verification::integrity;
 use crate::ops::verification::subject::Subject;
 use crate::ops::workspace::prepare::hex;
 use crate::ports::ledger::Query;
@@ -55,8 +56,9 @@ pub fn facts(
 ) -> Result<Facts, Refusal> {
     let unmet = judged.unmet();
     let met = |state: &&CriterionState| state.required && state.state.is_settled() && state.id.as_str() != LIMITS;
-    // A tool that is missing, and a person's word, are beyond the agent.
-    let is_in_reach = |state: &&CriterionState| !state.by_person && state.state != Standing::Unavailable;
+    // A tool that is missing, and a person's word, are beyond the agent. What is held can be undone.
+    let is_beyond = |state: &CriterionState| state.by_person || state.state == Standing::Unavailable;
+    let is_in_reach = |state: &&CriterionState| integrity::is_held(state) || !is_beyond(state);
     let mut counted = task.rejections.clone();
     counted.count(&Refused {
         fence: task.fence,

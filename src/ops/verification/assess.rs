@@ -17,6 +17,7 @@ use crate::rules::verification::proofs::File;
 use crate::rules::verification::state::{CriterionState, Found, Ground, Standing, flaky, judge, judge_attested};
 
 use super::execute;
+use super::integrity;
 use super::subject::Subject;
 
 /// How many runs on the same inputs are looked through for one of the same definition.
@@ -213,8 +214,14 @@ fn changed_from(call: &Call<'_>, subject: &Subject, head: &Oid) -> Vec<String> {
         .clone()
 }
 
-/// Judges every criterion of the subject's contract by what was looked up.
-pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed], snapshot: &Snapshot) -> Vec<CriterionState> {
+/// Judges every criterion of the subject's contract by what was looked up, and whether the work weakens what judges it.
+pub fn criteria(
+    call: &Call<'_>,
+    subject: &Subject,
+    assessed: &[Assessed],
+    snapshot: &Snapshot,
+) -> Result<Vec<CriterionState>, Refusal> {
+    let integrity = integrity::look(call, subject, snapshot)?.criterion(&subject.contract);
     let now = call.now();
     let none = Found::default();
     let input = inputs::whole(snapshot);
@@ -228,7 +235,8 @@ pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed], snaps
             judge(criterion, found.unwrap_or(&none), subject.bar(now))
         }
     };
-    subject.contract.criteria.iter().map(|one| of(one).under(&subject.terms, one, now)).collect()
+    let own = subject.contract.criteria.iter().map(|one| of(one).under(&subject.terms, one, now));
+    Ok(own.chain(integrity).collect())
 }
 
 /// The evidence that met criteria rest on.

@@ -203,16 +203,10 @@ fn scope(
     (paths, max_files): (&[String], Option<u32>),
     snapshot: &Snapshot,
 ) -> Result<Finding, Refusal> {
-    let Some(base) = &subject.base else {
+    let Some(from) = subject.parted_from(call)? else {
         return Ok(Finding::error("there is no base that changes could be told from"));
     };
-    // Against where the work parts from the base: what others changed on the base meanwhile is not this work's, whether
-    // or not the work was moved onto it.
     let git = call.repository()?;
-    let head = git.head(&subject.work_tree).map_err(fault::of_git)?.at.commit().cloned();
-    let parted = head.map(|head| git.fork_point(&base.commit, &head)).transpose().map_err(fault::of_git)?.flatten();
-    let made_on = subject.workspace.as_ref().and_then(|workspace| workspace.base.clone());
-    let from = parted.or(made_on).unwrap_or_else(|| base.commit.clone());
     let changes = git.changed_since(&subject.work_tree, &from).map_err(fault::of_git)?;
     let content = |path: &TreePath| match snapshot.entries.binary_search_by(|entry| entry.path.cmp(path)) {
         Ok(index) => hex(&snapshot.entries[index].digest),

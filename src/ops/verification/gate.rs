@@ -14,7 +14,11 @@ use crate::rules::verification::due::What;
 use crate::rules::verification::state::{self, CriterionState, Standing};
 
 use super::assess::{self, Assessed};
+use super::integrity;
 use super::subject::Subject;
+
+/// Shows the findings of a change.
+pub const FINDINGS: &str = "finding.list";
 
 /// Where the subject stands, looked up now.
 pub struct Judged {
@@ -69,13 +73,14 @@ fn judge_by(call: &Call<'_>, subject: &Subject, implicit: bool) -> Result<Judged
     let snapshot = assess::snapshot(call, subject)?;
     let due = subject.due(implicit);
     let assessed = assess::look_up(call, subject, due, &snapshot)?;
-    let mut criteria = assess::criteria(call, subject, &assessed, &snapshot);
+    let mut criteria = assess::criteria(call, subject, &assessed, &snapshot)?;
     if let Some(profile) = subject.judge().filter(|_| implicit) {
         hold_to_required(call, subject, &assessed, profile, &mut criteria);
     }
     let mut fields = Fields::new();
     for state in criteria.iter().filter(|state| state.state != Standing::Met) {
         fields.push(state.id.as_str().as_bytes()).push(format!("{:?}", state.state).as_bytes());
+        push_held(&mut fields, state);
     }
     for one in &assessed {
         fields.push(one.input.as_str().as_bytes());
@@ -89,10 +94,18 @@ fn basis_of(state: &CriterionState, assessed: &[Assessed]) -> Digest {
     let is_of = |one: &&Assessed| one.due.criteria.contains(&state.id) || one.due.title() == state.id.as_str();
     let mut fields = Fields::new();
     fields.push(format!("{:?}", state.state).as_bytes());
+    push_held(&mut fields, state);
     if let Some(one) = assessed.iter().find(is_of) {
         fields.push(one.due.definition.as_str().as_bytes()).push(one.input.as_str().as_bytes());
     }
     fields.finish()
+}
+
+/// What is held is judged by what was found: another finding is another reason.
+fn push_held(fields: &mut Fields, state: &CriterionState) {
+    for reason in state.last.iter().filter(|_| integrity::is_held(state)).flat_map(|last| &last.reasons) {
+        fields.push(reason.as_bytes());
+    }
 }
 
 /// Adds what `profile` requires to `criteria`, each check as a criterion of its own. A check that a required criterion

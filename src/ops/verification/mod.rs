@@ -1,8 +1,10 @@
 //! Where criteria stand, and the runs that make evidence.
 
 pub mod assess;
+pub mod baseline;
 pub mod execute;
 pub mod gate;
+pub mod integrity;
 pub mod reading;
 pub mod rejection;
 pub mod subject;

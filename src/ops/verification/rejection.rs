@@ -11,7 +11,8 @@ use crate::domain::task::Task;
 use crate::ops::task::onward;
 use crate::rules::verification::state::{CompletionFacts, CriterionState, Last, Standing, completion};
 
-use super::gate::Judged;
+use super::gate::{self, Judged};
+use super::integrity;
 
 /// Why a task is not finished. Stable words; the first that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -165,6 +166,10 @@ fn standing(state: &CriterionState) -> String {
     let changed = state.last.as_ref().map_or(&[][..], |last| last.changed.as_slice());
     match (state.state, changed) {
         (Standing::Stale, [_, ..]) => format!("stale ({} changed since)", few(changed)),
+        (Standing::Suspicious, _) if integrity::is_held(state) => {
+            let first = state.last.as_ref().and_then(|last| last.reasons.first());
+            format!("held: {}", first.map_or("", String::as_str))
+        }
         (Standing::Failed, _) => "not met: its check failed".to_owned(),
         (other, _) => other.words().to_owned(),
     }
@@ -185,10 +190,20 @@ fn propose(refusal: Refusal, task: &Task, judged: &Judged, left: u32) -> Refusal
         "reason": "finishing was refused",
         "question": "What should be done about the criteria that are not met?",
     });
+    let refusal = match judged.unmet().iter().any(|state| integrity::is_held(state)) {
+        true => {
+            let why = "shows what is held and where: undo it, or a person decides";
+            refusal.next(gate::FINDINGS, why, json!({ "task": id }))
+        }
+        false => refusal,
+    };
     if judged.unmet().is_empty() || left == 0 {
         return refusal.next("task.block", "asks a person", ask);
     }
     let ids: Vec<_> = judged.unmet().iter().filter(|state| !state.by_person).map(|state| &state.id).collect();
+    if ids.is_empty() && judged.unmet().iter().all(|state| integrity::is_held(state)) {
+        return refusal.next("task.block", "asks a person, who alone can accept it", ask);
+    }
     if ids.is_empty() {
         return refusal.next("task.block", "asks a person, who alone can attest it", ask);
     }

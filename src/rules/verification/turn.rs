@@ -193,6 +193,10 @@ fn standing(state: &CriterionState) -> String {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             text.push_str(&format!(", {}{more} changed since", named.join(", ")));
         }
+        // Findings stand in the tree as it is now: no check ended long ago.
+        Standing::Suspicious if state.by_person => {
+            text = format!("held: {}", last.reasons.first().map_or(String::new(), |reason| line(reason)));
+        }
         Standing::Failed | Standing::Error | Standing::Unavailable | Standing::Flaky | Standing::Suspicious => {
             if let Some(exit) = last.exit {
                 text.push_str(&format!(", exit {exit}"));

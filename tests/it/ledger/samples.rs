@@ -11,6 +11,7 @@ use kctl::domain::contract::{
 use kctl::domain::digest::Digest;
 use kctl::domain::event::Event;
 use kctl::domain::failure::{Doubt, Gate, Item, Key, Tests};
+use kctl::domain::finding::{About, FindingEvent};
 use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid, TicketId};
 use kctl::domain::isolation::{Isolation, Tier};
 use kctl::domain::publication::{Cleared, PublicationEvent};
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Event> {
     all.extend(runs().into_iter().map(Event::from));
     all.extend(publications().into_iter().map(Event::from));
     all.extend(failures().into_iter().map(Event::from));
+    all.extend(findings().into_iter().map(Event::from));
     all
 }
 
@@ -485,4 +487,24 @@ fn publications() -> Vec<PublicationEvent> {
             stands: "nothing was pushed".into(),
         },
     ]
+}
+
+fn findings() -> Vec<FindingEvent> {
+    let about = |whole: bool| {
+        Box::new(About {
+            kind: "assertion_removed".into(),
+            path: "tests/test_a.py".into(),
+            line: whole.then_some(3),
+            test: whole.then(|| "test_a".into()),
+            before: whole.then(|| "2 assertions".into()),
+            after: whole.then(|| "1 assertion".into()),
+            message: "the test asserts less".into(),
+            digest: digest(),
+            task: whole.then(|| task(1)),
+        })
+    };
+    let grades = [Grade::Asserted, Grade::Prompted, Grade::Tty, Grade::Signed];
+    let accepted = |grade| FindingEvent::Accepted { about: about(true), reason: "it moved".into(), grade };
+    let rejected = FindingEvent::Rejected { about: about(false), reason: "it is needed".into(), grade: Grade::Tty };
+    grades.into_iter().map(accepted).chain([rejected]).collect()
 }

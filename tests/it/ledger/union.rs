@@ -99,6 +99,7 @@ proptest! {
                 Kind::Commitment => "c-0123456789ab".to_owned(),
                 Kind::Run => "e-0123456789ab".to_owned(),
                 Kind::Publication => "p-0123456789ab".to_owned(),
+                Kind::Finding => "f-0123456789ab".to_owned(),
             };
             let name = format!("{}:{known}", kind.name());
             let done = fold(&name, &rows);
