@@ -31,6 +31,8 @@ pub struct OpInfo {
     /// Members of `data`, as such paths, that are texts: shown line by line behind everything else. One that is hidden
     /// as well is shown there on asking for more.
     pub texts: &'static [&'static str],
+    /// The member of `data` that, where it is there, is all that is printed without `--json`: a text for other programs.
+    pub raw: Option<&'static str>,
     /// The member of `data` that says whether what was asked about holds. Where it is false the command line exits as
     /// for `CHECKS_FAILED`: the call did its work, and the news is bad.
     pub holds: Option<&'static str>,

@@ -2,7 +2,7 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, init, ledger, publication, session, status, task,
+    catalogue, commit, context, criterion, doctor, evidence, init, ledger, metrics, publication, session, status, task,
     uninstall, validate, workspace,
 };
 
@@ -60,6 +60,7 @@ pub static OPS: &[Entry] = &[
     entry::<publication::publish::Publish>(),
     entry::<publication::list::ListPublications>(),
     entry::<publication::gate::GatePush>(),
+    entry::<metrics::Show>(),
     entry::<ledger::log::Log>(),
     entry::<ledger::verify::Verify>(),
     entry::<ledger::rebuild::Rebuild>(),

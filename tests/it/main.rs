@@ -31,6 +31,7 @@ mod setup;
 mod shut_in;
 mod small;
 mod task;
+mod telemetry;
 mod terminal;
 mod terms;
 mod validate;

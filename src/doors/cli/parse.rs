@@ -64,6 +64,15 @@ pub fn parse(args: &[OsString], ops: &[OpInfo], console: &mut Console<'_>) -> Re
     Ok(Parsed { globals: parser.globals, action })
 }
 
+/// The operation that a noun means by itself: where nothing else can be done to it than showing it.
+fn only_show<'o>(noun: &str, ops: &'o [OpInfo]) -> Option<&'o OpInfo> {
+    let mut of_noun = ops.iter().filter(|info| info.noun() == noun);
+    match (of_noun.next(), of_noun.next()) {
+        (Some(only), None) if only.verb() == Some("show") => Some(only),
+        _ => None,
+    }
+}
+
 /// What one stage found: a word and what follows it, or an end.
 enum Stage {
     Word(String, Vec<OsString>),
@@ -118,7 +127,7 @@ impl Parser<'_, '_> {
         let ops = self.ops;
         let of_noun = || ops.iter().filter(|info| info.noun() == name);
         let has_verbs = of_noun().any(|info| info.verb().is_some());
-        let single = of_noun().find(|info| info.verb().is_none());
+        let single = of_noun().find(|info| info.verb().is_none()).or_else(|| only_show(&name, ops));
         let built_in = builtin::command(noun);
         if !has_verbs {
             return match (single, built_in) {
