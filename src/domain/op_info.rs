@@ -1,8 +1,22 @@
 //! An operation as the doors see it: its name, its schemas and what it does, without the code that runs it.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::effect::{Custody, Effect};
+
+/// Nouns that are another word for one that has the operations.
+pub const SYNONYMS: [(&str, &str); 1] = [("run", "evidence")];
+
+/// The operation's name for `name`, whose noun may be another word for it: `evidence.log` for `run.log`.
+pub fn canonical(name: &str) -> Cow<'_, str> {
+    let Some((noun, verb)) = name.split_once('.') else { return Cow::Borrowed(name) };
+    match SYNONYMS.iter().find(|(word, _)| *word == noun) {
+        Some((_, meant)) => Cow::Owned(format!("{meant}.{verb}")),
+        None => Cow::Borrowed(name),
+    }
+}
 
 /// One operation. Doors render flags, help, tools and references from it and from nothing else.
 #[derive(Clone, Copy, Debug)]

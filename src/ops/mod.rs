@@ -3,6 +3,7 @@
 pub mod base;
 pub mod call;
 pub mod catalogue;
+pub mod check;
 pub mod commit;
 pub mod context;
 pub mod criteria;

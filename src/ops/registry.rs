@@ -2,9 +2,10 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, init, ledger, metrics, publication, session, status, task,
-    uninstall, validate, workspace,
+    catalogue, check, commit, context, criterion, doctor, evidence, init, ledger, metrics, publication, session,
+    status, task, uninstall, validate, workspace,
 };
+use crate::domain::op_info;
 
 pub static OPS: &[Entry] = &[
     entry::<init::Init>(),
@@ -41,8 +42,12 @@ pub static OPS: &[Entry] = &[
     entry::<workspace::prune::Prune>(),
     entry::<context::Resolve>(),
     entry::<validate::Validate>(),
+    entry::<check::list::ListChecks>(),
+    entry::<check::show::Show>(),
+    entry::<check::run::RunCheck>(),
     entry::<evidence::list::ListEvidence>(),
     entry::<evidence::show::Show>(),
+    entry::<evidence::log::Log>(),
     entry::<commit::open::Open>(),
     entry::<commit::list::ListCommitments>(),
     entry::<commit::show::Show>(),
@@ -73,6 +78,7 @@ pub static OPS: &[Entry] = &[
 
 /// The operation called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
+    let name = op_info::canonical(name);
     OPS.iter().find(|entry| entry.info.name == name)
 }
 

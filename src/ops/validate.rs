@@ -27,6 +27,7 @@ use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
 use crate::ports::ledger::Query;
 use crate::rules::inputs;
+use crate::rules::near::near;
 use crate::rules::verification::due::{Due, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
@@ -73,7 +74,7 @@ pub struct Shown {
     seconds: f64,
     reasons: Vec<String>,
     criteria: Vec<CriterionId>,
-    evidence: Option<EvidenceId>,
+    pub evidence: Option<EvidenceId>,
     /// The last lines of the output, unless it passed.
     tail: String,
 }
@@ -94,6 +95,19 @@ pub struct Out {
     parallel_bound: Option<usize>,
 }
 
+impl Shown {
+    pub fn is_of(&self, check: &str) -> bool {
+        self.check == check
+    }
+
+    pub fn passed(&self) -> bool {
+        self.verdict == Verdict::Pass
+    }
+}
+
+/// The columns of results.
+pub const COLUMNS: &[&str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
+
 pub struct Validate;
 
 impl Op for Validate {
@@ -104,7 +118,7 @@ impl Op for Validate {
     const SPAN: Span = Span::Steps;
     const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
-    const COLUMNS: &'static [&'static str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
+    const COLUMNS: &'static [&'static str] = COLUMNS;
     const HOLDS: Option<&'static str> = Some("verified");
     const HIDDEN: &'static [&'static str] = &[
         "scope",
@@ -132,15 +146,32 @@ impl Op for Validate {
             Scope::Branch
         });
         let due = wanted(&subject, scope, &input)?;
-        let before = assess::snapshot(call, &subject)?;
-        warn_of_links(call, &subject, &due, &before);
-        let assessed = assess::look_up(call, &subject, due, &before)?;
-        let done = suite::show(call, &subject, assessed, &before, input.rerun)?;
-        // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
-        let after = if done.ran() { assess::snapshot(call, &subject)? } else { before };
-        let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
-        answer(call, &subject, scope, results, (&after, done.bound))
+        let done = carry_out(call, &subject, due, input.rerun)?;
+        answer(call, &subject, scope, done)
     }
+}
+
+/// What came of what was due, and the tree after it.
+pub struct Done {
+    pub results: Vec<Shown>,
+    pub after: Snapshot,
+    /// How many checks could run at once, if some had to wait for that.
+    pub bound: Option<usize>,
+}
+
+/// Shows everything of `due` that has no fresh evidence. There is no other way to run a check.
+///
+/// # Errors
+/// When the tree or the ledger cannot be read, or what came of a check cannot be recorded.
+pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, rerun: bool) -> Result<Done, Refusal> {
+    let before = assess::snapshot(call, subject)?;
+    warn_of_links(call, subject, &due, &before);
+    let assessed = assess::look_up(call, subject, due, &before)?;
+    let done = suite::show(call, subject, assessed, &before, rerun)?;
+    // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
+    let after = if done.ran() { assess::snapshot(call, subject)? } else { before };
+    let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
+    Ok(Done { results, after, bound: done.bound })
 }
 
 /// How many links a warning names.
@@ -171,12 +202,24 @@ fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
             "commitment",
             "`task` and `commitment` cannot be given together: a task knows its own",
         )),
-        (Some(task), None) => Subject::of_task(call, &call.task(task)?.value),
+        (Some(task), None) => subject_of(call, Some(task)),
         (None, Some(commitment)) => Subject::of_commitment(call, &call.commitment(commitment)?.value),
-        (None, None) => match task_here(call)? {
-            Some(task) => Subject::of_task(call, &task),
-            None => Subject::of_tree(call),
-        },
+        (None, None) => subject_of(call, None),
+    }
+}
+
+/// What is verified for `task`; without one, for the task whose worktree this is, or else the tree as it is.
+///
+/// # Errors
+/// `NOT_FOUND`, or when the workspace cannot be used.
+pub fn subject_of(call: &Call<'_>, task: Option<&TaskRef>) -> Result<Subject, Refusal> {
+    let task = match task {
+        Some(task) => Some(call.task(task)?.value),
+        None => task_here(call)?,
+    };
+    match task {
+        Some(task) => Subject::of_task(call, &task),
+        None => Subject::of_tree(call),
     }
 }
 
@@ -206,9 +249,12 @@ fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refus
     if !input.checks.is_empty() {
         let all: Vec<String> = due.iter().map(Due::title).collect();
         if let Some(unknown) = input.checks.iter().find(|name| !all.contains(&name.to_string())) {
+            let near = near(unknown.as_str(), all.iter().map(String::as_str));
             return Err(Refusal::new(Code::CHECK_UNKNOWN, format!("no check `{unknown}` is due here"))
                 .with("field", "checks")
-                .with("known", all));
+                .with("near", near)
+                .with("known", &all)
+                .next("check.list", "lists the checks that are declared, due or not", json!({})));
         }
         due.retain(|one| input.checks.iter().any(|name| one.title() == name.as_str()));
     }
@@ -263,9 +309,9 @@ fn answer(
     call: &mut Call<'_>,
     subject: &Subject,
     scope: Scope,
-    results: Vec<Shown>,
-    (after, bound): (&Snapshot, Option<usize>),
+    Done { results, after, bound }: Done,
 ) -> Result<Out, Refusal> {
+    let after = &after;
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
     let criteria = assess::criteria(call, subject, &assessed, after);
     let candidate = execute::candidate(call, subject, after)?;
@@ -292,7 +338,7 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
-        call.propose("evidence.show", "shows the whole output", json!({ "evidence": evidence, "output": true }));
+        call.propose("evidence.log", "pages through the whole output", json!({ "evidence": evidence }));
     }
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");

@@ -11,7 +11,7 @@ use super::leaf::Leaf;
 use super::source::Console;
 use super::tree::{noun_help, root_help, styled};
 use super::{catalogue, fault};
-use crate::domain::op_info::OpInfo;
+use crate::domain::op_info::{OpInfo, SYNONYMS};
 use crate::domain::refusal::{Code, Refusal};
 use crate::rules::near::{MAX_COMPARED_CHARS, near};
 
@@ -124,6 +124,7 @@ impl Parser<'_, '_> {
 
     fn noun(&mut self, noun: &str, rest: &[OsString]) -> Result<Action, Refusal> {
         let name = noun.replace('-', "_");
+        let name = SYNONYMS.iter().find(|(word, _)| *word == name).map_or(name, |(_, meant)| (*meant).to_owned());
         let ops = self.ops;
         let of_noun = || ops.iter().filter(|info| info.noun() == name);
         let has_verbs = of_noun().any(|info| info.verb().is_some());
