@@ -9,6 +9,7 @@ use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use crate::adapters::failpoint;
 use crate::domain::plan::{Base, Mode, Place};
+use crate::domain::stamp::Stamp;
 use crate::ports::files::{Entry, EntryKind, FileFault, Files};
 
 /// The name of a file that is being written starts with this; a killed write may leave one behind.
@@ -132,7 +133,8 @@ impl Files for DiskFiles {
             kind if kind.is_symlink() => EntryKind::Link,
             _ => EntryKind::Other,
         };
-        Ok(Some(Entry { kind, mode: found.mode() & 0o7777, bytes: found.len() }))
+        let modified = Stamp::from_ms(found.mtime() * 1000 + found.mtime_nsec() / 1_000_000);
+        Ok(Some(Entry { kind, mode: found.mode() & 0o7777, bytes: found.len(), modified }))
     }
 
     fn list(&self, at: &Place, max_entries: usize) -> Result<Vec<String>, FileFault> {

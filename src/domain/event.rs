@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::commitment::CommitmentEvent;
 use super::digest::{Digest, Fields};
+use super::finding::FindingEvent;
 use super::fold::Stream;
 use super::id::EventId;
 use super::publication::PublicationEvent;
@@ -13,6 +14,7 @@ use super::root::RootEvent;
 use super::run::RunEvent;
 use super::session::SessionEvent;
 use super::stamp::Stamp;
+use super::supervision::FailureEvent;
 use super::task::TaskEvent;
 use super::workspace::WorkspaceEvent;
 
@@ -27,6 +29,8 @@ pub enum Event {
     Workspace(WorkspaceEvent),
     Run(RunEvent),
     Publication(PublicationEvent),
+    Failure(FailureEvent),
+    Finding(FindingEvent),
 }
 
 macro_rules! from_family {
@@ -46,7 +50,9 @@ from_family!(
     Commitment(CommitmentEvent),
     Workspace(WorkspaceEvent),
     Run(RunEvent),
-    Publication(PublicationEvent)
+    Publication(PublicationEvent),
+    Failure(FailureEvent),
+    Finding(FindingEvent)
 );
 
 impl Event {
@@ -88,6 +94,8 @@ impl Event {
             Event::Workspace(event) => serde_json::to_value(event),
             Event::Run(event) => serde_json::to_value(event),
             Event::Publication(event) => serde_json::to_value(event),
+            Event::Failure(event) => serde_json::to_value(event),
+            Event::Finding(event) => serde_json::to_value(event),
         }
         .expect("an event always serialises");
         let type_name = value["type"].as_str().expect("every family is tagged by `type`").to_owned();
@@ -124,6 +132,8 @@ impl Event {
             "workspace" => serde_json::from_value(tagged).map(Event::Workspace),
             "run" => serde_json::from_value(tagged).map(Event::Run),
             "publish" => serde_json::from_value(tagged).map(Event::Publication),
+            "failure" => serde_json::from_value(tagged).map(Event::Failure),
+            "finding" => serde_json::from_value(tagged).map(Event::Finding),
             _ => return Err(unknown()),
         };
         match read {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::event::{Event, Meta};
 
 /// The version of the folds. A changed fold gets a new one, and every ledger's state is dropped and replayed.
-pub const FOLD_VERSION: i64 = 3;
+pub const FOLD_VERSION: i64 = 4;
 
 /// A kind of aggregate. Its name is the first part of a stream's name and the `kind` of a state row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,11 +21,22 @@ pub enum Kind {
     Workspace,
     Run,
     Publication,
+    Failure,
+    Finding,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Root, Kind::Session, Kind::Task, Kind::Commitment, Kind::Workspace, Kind::Run, Kind::Publication];
+    pub const ALL: [Kind; 9] = [
+        Kind::Root,
+        Kind::Session,
+        Kind::Task,
+        Kind::Commitment,
+        Kind::Workspace,
+        Kind::Run,
+        Kind::Publication,
+        Kind::Failure,
+        Kind::Finding,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,6 +47,8 @@ impl Kind {
             Kind::Workspace => "workspace",
             Kind::Run => "run",
             Kind::Publication => "publication",
+            Kind::Failure => "failure",
+            Kind::Finding => "finding",
         }
     }
 }
@@ -151,6 +164,7 @@ as_id!(
     super::id::SessionId,
     super::id::EvidenceId,
     super::id::PublicationId,
+    super::id::FindingId,
     super::id::OriginId
 );
 
@@ -184,6 +198,8 @@ pub enum Aggregate {
     Workspace(Box<super::workspace::Workspace>),
     Run(Box<super::run::Run>),
     Publication(Box<super::publication::Publication>),
+    Failure(Box<super::supervision::Supervision>),
+    Finding(Box<super::finding::Finding>),
 }
 
 macro_rules! aggregates {
@@ -240,7 +256,7 @@ macro_rules! aggregates {
     };
 }
 
-aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication);
+aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication, Failure, Finding);
 
 /// Refuses an event that does not belong to `stream`.
 ///

@@ -146,6 +146,10 @@ ids! {
     EvidenceId, EvidenceRef, "evidence", "e-";
     /// One attempt to publish a candidate.
     PublicationId, PublicationRef, "publication", "p-";
+    /// A gate that cannot be passed with the means at hand, written down for whoever has them.
+    TicketId, TicketRef, "ticket", "k-";
+    /// One weakening of what judges a change.
+    FindingId, FindingRef, "finding", "f-";
     /// One clone's ledger.
     OriginId, OriginRef, "origin", "o-";
 }

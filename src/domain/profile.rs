@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::failure::Parser;
 pub use name::CheckName;
-pub use reading::{IsolationWish, Parser, SandboxRules};
+pub use reading::{IsolationWish, SandboxRules};
 pub use run::Run;
 pub use size::Size;
 

@@ -146,6 +146,7 @@ codes! {
     PUSH_REJECTED = 1907, Publication, recoverable true, retry false, "The remote refused the push; its words are given";
     BASE_UNKNOWN = 1908, Publication, recoverable true, retry false, "The accepted base, or its profile, cannot be read";
     INTERRUPTED = 1909, Publication, recoverable true, retry true, "kctl ended between beginning to publish and recording how it went";
+    INTEGRITY_HELD = 1910, Publication, recoverable true, retry false, "The change weakens what judges it, and no person accepted that; each finding is named";
     // storage
     LEDGER_MISSING = 2001, Storage, recoverable true, retry false, "There was a ledger here and it is gone; missing is never empty";
     LEDGER_CORRUPT = 2002, Storage, recoverable true, retry false, "The ledger does not verify; what, is named";

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::caller::Grade;
 use super::contract::{CriterionId, Strength};
 use super::digest::Digest;
 use super::event::Meta;
+use super::failure::{Doubt, Item, Tests};
 use super::fold::{Entity, Index, Kind, Link, Rel};
 use super::id::{CommitmentId, EvidenceId, Oid, SessionId, TaskId};
 use super::isolation::Isolation;
@@ -20,6 +22,9 @@ pub enum RunEvent {
     Started { subject: Subject, deadline: Stamp },
     #[serde(rename = "run.ended")]
     Ended { record: Box<Record> },
+    /// A person looked at a run that was held back as suspicious, and lets it count.
+    #[serde(rename = "run.accepted")]
+    Accepted { reason: String },
 }
 
 /// What a run is about.
@@ -165,12 +170,48 @@ pub struct Record {
     pub session: Option<SessionId>,
     pub fence: Option<u64>,
     pub kctl_version: String,
+    /// Tests as the output, or the check's report file, counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
+    /// What failed, as it was read out of the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
+    /// Why a pass is held back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
     /// For what is handed in and not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_in: Option<HandedIn>,
     /// How far the run was shut in. None where nothing was run, and in records of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+}
+
+impl Record {
+    /// Whether the command itself ended well, and only a doubt stands against it.
+    pub fn is_held_back(&self) -> bool {
+        self.verdict == Verdict::Fail && !self.doubts.is_empty()
+    }
+}
+
+/// What failed in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failing {
+    /// The first of them; `omitted` says how many more there are.
+    pub items: Vec<Item>,
+    pub omitted: usize,
+    /// Digest of the whole failing set: two runs that have it in common failed alike.
+    pub signature: String,
+    /// What read it: the tools, or `lines` where no tool was known.
+    pub parser: String,
+}
+
+/// A person's decision that a suspicious run counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Acceptance {
+    pub reason: String,
+    pub grade: Grade,
+    pub at: Stamp,
 }
 
 /// A run as the ledger knows it.
@@ -182,9 +223,17 @@ pub struct Run {
     /// After this point a run without a record is one whose supervisor died.
     pub deadline: Stamp,
     pub record: Option<Record>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<Acceptance>,
 }
 
 impl Run {
+    /// What it says, a person's acceptance of a suspicious pass included.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let record = self.record.as_ref()?;
+        Some(if self.accepted.is_some() && record.is_held_back() { Verdict::Pass } else { record.verdict })
+    }
+
     pub fn is_running(&self, now: Stamp) -> bool {
         self.record.is_none() && self.deadline > now
     }
@@ -196,7 +245,7 @@ impl Entity for Run {
     const KIND: Kind = Kind::Run;
 
     fn blank(id: EvidenceId) -> Self {
-        Self { id, subject: None, started: Stamp(0), deadline: Stamp(0), record: None }
+        Self { id, subject: None, started: Stamp(0), deadline: Stamp(0), record: None, accepted: None }
     }
 
     fn apply(mut self, event: &RunEvent, meta: &Meta) -> Self {
@@ -207,6 +256,9 @@ impl Entity for Run {
                 self.deadline = *deadline;
             }
             RunEvent::Ended { record } => self.record = Some(record.as_ref().clone()),
+            RunEvent::Accepted { reason } => {
+                self.accepted = Some(Acceptance { reason: reason.clone(), grade: meta.caller.grade, at: meta.at });
+            }
         }
         self
     }

@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, check, commit, context, criterion, doctor, evidence, init, ledger, metrics, publication, session,
-    status, task, uninstall, validate, workspace,
+    catalogue, check, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, metrics, publication,
+    session, status, task, ticket, uninstall, validate, workspace,
 };
 use crate::domain::op_info;
 
@@ -48,6 +48,16 @@ pub static OPS: &[Entry] = &[
     entry::<evidence::list::ListEvidence>(),
     entry::<evidence::show::Show>(),
     entry::<evidence::log::Log>(),
+    entry::<evidence::accept::Accept>(),
+    entry::<failure::list::ListFailures>(),
+    entry::<failure::show::Show>(),
+    entry::<failure::explain::Explain>(),
+    entry::<failure::reground::Reground>(),
+    entry::<ticket::list::ListTickets>(),
+    entry::<ticket::open::Open>(),
+    entry::<finding::list::ListFindings>(),
+    entry::<finding::accept::Accept>(),
+    entry::<finding::reject::Reject>(),
     entry::<commit::open::Open>(),
     entry::<commit::list::ListCommitments>(),
     entry::<commit::show::Show>(),
@@ -59,9 +69,9 @@ pub static OPS: &[Entry] = &[
     entry::<criterion::withdraw::Withdraw>(),
     entry::<criterion::waive::Waive>(),
     entry::<criterion::cite::Cite>(),
+    entry::<criterion::attest::Attest>(),
     entry::<criterion::receipt::Receive>(),
     entry::<criterion::judge::Judge>(),
-    entry::<commit::attest::Attest>(),
     entry::<publication::publish::Publish>(),
     entry::<publication::list::ListPublications>(),
     entry::<publication::gate::GatePush>(),

@@ -1,7 +1,6 @@
 //! `validate`: runs what is due, skips what is fresh, and says where every criterion stands.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,27 +8,30 @@ use serde_json::json;
 
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
-use crate::domain::fold::Kind;
+use crate::domain::failure::{Item, Tests};
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::run::{Candidate, Run, Verdict};
+use crate::domain::run::{Candidate, Record, Run, Verdict};
 use crate::domain::task::{Task, TaskStatus};
 use crate::domain::tree::Snapshot;
-use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
 use crate::ops::task::onward;
 use crate::ops::verification::assess;
+use crate::ops::verification::baseline::{self, Against};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
-use crate::ports::ledger::Query;
+use crate::ops::verification::{gate, integrity};
 use crate::rules::inputs;
 use crate::rules::near::near;
-use crate::rules::verification::due::{Due, in_order};
+use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
+
+/// How many failing items an answer lists of one check.
+const MAX_SHOWN_ITEMS: usize = 10;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +55,9 @@ pub struct In {
     /// Run also what has fresh evidence
     #[serde(default)]
     rerun: bool,
+    /// Run the checks on the accepted base as well, and say what is a regression and what failed before
+    #[serde(default)]
+    baseline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +80,16 @@ pub struct Shown {
     reasons: Vec<String>,
     criteria: Vec<CriterionId>,
     pub evidence: Option<EvidenceId>,
+    /// Tests as the output counts them.
+    tests: Option<Tests>,
+    /// The first of what failed; `evidence.show` has them all.
+    failing: Vec<String>,
+    /// How it stands against the base, with `baseline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against_base: Option<Against>,
+    /// What fails here and did not on the base, with `baseline`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    newly_failing: Vec<String>,
     /// The last lines of the output, unless it passed.
     tail: String,
 }
@@ -134,19 +149,20 @@ impl Op for Validate {
         ("kctl validate t-7k2", "the task's criteria, in its workspace; exits with 8 unless all of them hold"),
         ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
         ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
+        ("kctl validate t-7k2 --baseline", "what this work broke, and what was broken before"),
     ];
     type In = In;
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let subject = subject(call, &input)?;
+        let subject = Subject::named(call, input.task.as_ref(), input.commitment.as_ref())?;
         let scope = input.scope.unwrap_or(if subject.task.is_some() || subject.commitment.is_some() {
             Scope::Task
         } else {
             Scope::Branch
         });
         let due = wanted(&subject, scope, &input)?;
-        let done = carry_out(call, &subject, due, input.rerun)?;
+        let done = carry_out(call, &subject, due, How { rerun: input.rerun, baseline: input.baseline })?;
         answer(call, &subject, scope, done)
     }
 }
@@ -159,18 +175,34 @@ pub struct Done {
     pub bound: Option<usize>,
 }
 
+/// What is asked beside running what has no fresh evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// What has fresh evidence is run as well.
+    pub rerun: bool,
+    /// The checks are run on the accepted base as well.
+    pub baseline: bool,
+}
+
 /// Shows everything of `due` that has no fresh evidence. There is no other way to run a check.
 ///
 /// # Errors
 /// When the tree or the ledger cannot be read, or what came of a check cannot be recorded.
-pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, rerun: bool) -> Result<Done, Refusal> {
+pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How) -> Result<Done, Refusal> {
     let before = assess::snapshot(call, subject)?;
     warn_of_links(call, subject, &due, &before);
     let assessed = assess::look_up(call, subject, due, &before)?;
-    let done = suite::show(call, subject, assessed, &before, rerun)?;
+    let base = if how.baseline {
+        let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
+        Some(baseline::show(call, subject, &due)?)
+    } else {
+        None
+    };
+    let done = suite::show(call, subject, assessed, &before, how.rerun)?;
     // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
     let after = if done.ran() { assess::snapshot(call, subject)? } else { before };
-    let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
+    let told = |(due, came): (Due, Came)| against(told(&due, came.clone()), &due, came, base.as_deref());
+    let results = done.came.into_iter().map(told).collect();
     Ok(Done { results, after, bound: done.bound })
 }
 
@@ -194,44 +226,6 @@ fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: 
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let words = "lead out of the tree or to ignored files; a change of what lies there does not make evidence stale";
     call.warn("inputs_outside", format!("symbolic links {words}: {}{more}", names.join(", ")));
-}
-
-fn subject(call: &Call<'_>, input: &In) -> Result<Subject, Refusal> {
-    match (&input.task, &input.commitment) {
-        (Some(_), Some(_)) => Err(Refusal::invalid(
-            "commitment",
-            "`task` and `commitment` cannot be given together: a task knows its own",
-        )),
-        (Some(task), None) => subject_of(call, Some(task)),
-        (None, Some(commitment)) => Subject::of_commitment(call, &call.commitment(commitment)?.value),
-        (None, None) => subject_of(call, None),
-    }
-}
-
-/// What is verified for `task`; without one, for the task whose worktree this is, or else the tree as it is.
-///
-/// # Errors
-/// `NOT_FOUND`, or when the workspace cannot be used.
-pub fn subject_of(call: &Call<'_>, task: Option<&TaskRef>) -> Result<Subject, Refusal> {
-    let task = match task {
-        Some(task) => Some(call.task(task)?.value),
-        None => task_here(call)?,
-    };
-    match task {
-        Some(task) => Subject::of_task(call, &task),
-        None => Subject::of_tree(call),
-    }
-}
-
-/// The task whose worktree the call was made in: there, no task means that one, so that what is shown counts for it.
-fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
-    let here = call.work_tree()?;
-    let open = Query { statuses: vec![WorkspaceStatus::Open.name()], ..Query::all(Kind::Workspace) };
-    let mut workspaces = call.query::<Workspace>(&open)?.into_iter();
-    match workspaces.find(|held| Path::new(&held.value.path) == here) {
-        Some(held) => Ok(call.load::<Task>(&held.value.task)?.map(|task| task.value)),
-        None => Ok(None),
-    }
 }
 
 /// What is due in `scope`, narrowed to what was asked for, with every check after those it needs.
@@ -278,6 +272,17 @@ fn told(due: &Due, came: Came) -> Shown {
     }
 }
 
+/// Adds how it stands against the base, where that was asked.
+fn against(shown: Shown, due: &Due, came: Came, base: Option<&[(String, Run)]>) -> Shown {
+    let Some(base) = base.filter(|_| matches!(due.what, What::Check { .. })) else { return shown };
+    let there = base.iter().find(|(key, _)| *key == due.key).map(|(_, run)| run);
+    let newly_failing = match (came.run(), there) {
+        (Some(here), Some(there)) => baseline::newly_failing(&here, there),
+        _ => Vec::new(),
+    };
+    Shown { against_base: Some(Against::of(shown.verdict, there)), newly_failing, ..shown }
+}
+
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
     Shown {
         check: due.title(),
@@ -287,6 +292,10 @@ fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
         reasons: vec![why],
         criteria: due.criteria.clone(),
         evidence: None,
+        tests: None,
+        failing: Vec::new(),
+        against_base: None,
+        newly_failing: Vec::new(),
         tail: String::new(),
     }
 }
@@ -295,14 +304,28 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     let record = run.record.as_ref().expect("a finished run has a record");
     Shown {
         check: due.title(),
-        verdict: record.verdict,
+        verdict: run.verdict().unwrap_or(record.verdict),
         fresh,
         seconds: record.ended.ms().saturating_sub(record.started.ms()).max(0) as f64 / 1000.0,
         reasons: record.reasons.clone(),
         criteria: due.criteria.clone(),
         evidence: Some(run.id.clone()),
+        tests: record.tests,
+        failing: failing(record),
+        against_base: None,
+        newly_failing: Vec::new(),
         tail: if record.verdict == Verdict::Pass { String::new() } else { record.tail.clone() },
     }
+}
+
+/// The first of what failed, one line each.
+fn failing(record: &Record) -> Vec<String> {
+    let Some(failing) = &record.failing else { return Vec::new() };
+    let line = |item: &Item| match &item.file {
+        Some(file) => format!("{} ({file}): {}", item.key(), item.message),
+        None => format!("{}: {}", item.key(), item.message),
+    };
+    failing.items.iter().take(MAX_SHOWN_ITEMS).map(line).collect()
 }
 
 fn answer(
@@ -313,7 +336,7 @@ fn answer(
 ) -> Result<Out, Refusal> {
     let after = &after;
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
-    let criteria = assess::criteria(call, subject, &assessed, after);
+    let criteria = assess::criteria(call, subject, &assessed, after)?;
     let candidate = execute::candidate(call, subject, after)?;
     let is_waived = |id: &CriterionId| criteria.iter().any(|one| one.id == *id && one.state == Standing::Waived);
     let waived = |shown: &Shown| !shown.criteria.is_empty() && shown.criteria.iter().all(is_waived);
@@ -321,7 +344,7 @@ fn answer(
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state.is_settled());
     let verified = shown_pass && met && !(results.is_empty() && criteria.is_empty());
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
-    propose(call, subject, &results, verified)?;
+    propose(call, subject, &results, &criteria, verified)?;
     Ok(Out {
         scope,
         work_tree: subject.work_tree.display().to_string(),
@@ -334,7 +357,13 @@ fn answer(
     })
 }
 
-fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: bool) -> Result<(), Refusal> {
+fn propose(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    results: &[Shown],
+    criteria: &[CriterionState],
+    verified: bool,
+) -> Result<(), Refusal> {
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
@@ -342,6 +371,9 @@ fn propose(call: &mut Call<'_>, subject: &Subject, results: &[Shown], verified: 
     }
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");
+    }
+    if criteria.iter().any(integrity::is_held) {
+        call.propose(gate::FINDINGS, "shows what is held and where: undo it, or a person decides", reference(subject));
     }
     let handed_in = subject.contract.criteria.iter().any(|criterion| criterion.proof.handed_in_by().is_some());
     if !verified && handed_in {

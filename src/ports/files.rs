@@ -3,6 +3,7 @@
 use crate::domain::digest::Digest;
 use crate::domain::plan::{Mode, Place, Plan, Step};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::stamp::Stamp;
 
 /// How much is read of a file that a step replaces, moves or removes.
 pub const MAX_PLANNED_BYTES: u64 = 4 * 1024 * 1024;
@@ -40,6 +41,7 @@ pub struct Entry {
     /// Permission bits.
     pub mode: u32,
     pub bytes: u64,
+    pub modified: Stamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

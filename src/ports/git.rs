@@ -101,6 +101,8 @@ pub trait Git: Send + Sync {
     /// Every path that differs from `base` in a commit, in the index or on disk. A rename is a deletion and an
     /// addition here, so that both its sides are named.
     fn changed_since(&self, work_tree: &Path, base: &Oid) -> GitResult<Vec<Change>>;
+    /// Every path that differs between two commits; a rename is told as in [`Git::changed_since`].
+    fn changed_between(&self, from: &Oid, to: &Oid) -> GitResult<Vec<Change>>;
     /// Whether git ignores `path`, itself or by one of its directories.
     fn is_ignored(&self, work_tree: &Path, path: &str) -> GitResult<bool>;
 

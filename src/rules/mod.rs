@@ -6,6 +6,7 @@ pub mod context;
 pub mod contract;
 pub mod failure;
 pub mod inputs;
+pub mod integrity;
 pub mod metrics;
 pub mod near;
 pub mod profile;

@@ -210,6 +210,10 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
             }
             Standing::Met | Standing::Waived => continue,
         };
+        if criterion.by_person && criterion.state == Standing::Suspicious {
+            found.push(held(criterion));
+            continue;
+        }
         let remedy = if criterion.by_person { "a person looks at it, and calls criterion.attest" } else { remedy };
         found.push(blocker(Code::NOT_CLEARED, format!("`{}` ({}) {what}", criterion.id, criterion.statement), remedy));
     }
@@ -222,6 +226,16 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
         ));
     }
     found
+}
+
+/// Findings that nobody accepted, each in its line.
+fn held(criterion: &CriterionState) -> Blocker {
+    let lines = criterion.last.as_ref().map_or_else(String::new, |last| last.reasons.join("; "));
+    blocker(
+        Code::INTEGRITY_HELD,
+        format!("the change weakens what judges it: {lines}"),
+        "undo it, or have a person look at `kctl finding list` and accept each",
+    )
 }
 
 fn off_commit(off: &OffCommit) -> Blocker {

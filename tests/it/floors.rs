@@ -27,11 +27,12 @@ const FLOORS: [Floor; 6] = [
 ];
 
 /// Crates that compute and touch nothing.
-const PURE_CRATES: [&str; 17] = [
+const PURE_CRATES: [&str; 26] = [
     "globset",
     "jsonc_parser",
     "jiff",
     "memchr",
+    "quick_xml",
     "regex",
     "regex_syntax",
     "saphyr_parser",
@@ -40,10 +41,18 @@ const PURE_CRATES: [&str; 17] = [
     "serde",
     "serde_json",
     "serde_path_to_error",
+    "shell_words",
     "strsim",
     "thiserror",
     "toml",
     "toml_edit",
+    "tree_sitter",
+    "tree_sitter_go",
+    "tree_sitter_java",
+    "tree_sitter_javascript",
+    "tree_sitter_python",
+    "tree_sitter_rust",
+    "tree_sitter_typescript",
     "uuid",
 ];
 /// `sha2` digests; it is apart only because one floor down is enough for it.

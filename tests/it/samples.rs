@@ -28,6 +28,7 @@ fn sample(schema: &Value) -> Value {
     match schema["type"].as_str() {
         Some("string") => match schema["pattern"].as_str() {
             Some(pattern) if pattern.starts_with("^t-") => json!("t-0"),
+            Some(pattern) if pattern.starts_with("^f-") => json!("f-0"),
             Some(pattern) if pattern.starts_with("^c-") => json!("c-0"),
             Some(pattern) if pattern.starts_with("^e-") => json!("e-0"),
             _ => json!("x"),

@@ -49,6 +49,14 @@ pub(super) fn changed_since(work_tree: &Path, base: &Oid) -> GitResult<Vec<Chang
     Ok(found)
 }
 
+pub(super) fn changed_between(repo: &Repository, from: &Oid, to: &Oid) -> GitResult<Vec<Change>> {
+    let tree = |oid| commit(repo, oid)?.tree().map_err(broken);
+    let diff = repo.diff_tree_to_tree(Some(&tree(from)?), Some(&tree(to)?), Some(&mut options())).map_err(broken)?;
+    let mut found = changes(&diff, Layer::Committed);
+    found.sort();
+    Ok(found)
+}
+
 pub(super) fn top(repo: &Repository) -> GitResult<&Path> {
     repo.workdir().ok_or_else(|| GitFault::NoWorkTree { dir: repo.path().to_owned() })
 }

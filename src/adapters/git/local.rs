@@ -127,6 +127,10 @@ impl Git for LocalGit {
         dirt::changed_since(work_tree, base)
     }
 
+    fn changed_between(&self, from: &Oid, to: &Oid) -> GitResult<Vec<Change>> {
+        dirt::changed_between(&self.repo(), from, to)
+    }
+
     fn is_ignored(&self, work_tree: &Path, path: &str) -> GitResult<bool> {
         place::open_at(work_tree)?.is_path_ignored(path).map_err(place::broken)
     }

@@ -112,6 +112,8 @@ impl Tests {
 pub enum Parser {
     #[default]
     Auto,
+    /// Only the exit status counts.
+    None,
     CargoTest,
     Nextest,
     Rustc,
@@ -124,6 +126,7 @@ pub enum Parser {
     Tsc,
     Eslint,
     Lint,
+    #[serde(alias = "maven")]
     Surefire,
     Gradle,
     Javac,
@@ -138,8 +141,9 @@ pub enum Parser {
 }
 
 impl Parser {
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Auto,
+        Self::None,
         Self::CargoTest,
         Self::Nextest,
         Self::Rustc,
@@ -168,6 +172,7 @@ impl Parser {
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
+            Self::None => "none",
             Self::CargoTest => "cargo-test",
             Self::Nextest => "nextest",
             Self::Rustc => "rustc",

@@ -3,30 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which output a check's results are read from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Parser {
-    /// By the command and what its output looks like.
-    #[default]
-    Auto,
-    /// Only the exit status counts.
-    None,
-    CargoTest,
-    Nextest,
-    Pytest,
-    Jest,
-    Vitest,
-    GoTest,
-    Tsc,
-    Eslint,
-    Maven,
-    Gradle,
-    Make,
-    Junit,
-    Tap,
-}
-
 /// How much a check is shut in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -30,9 +30,11 @@ impl Leaf {
             .override_usage(usage(info, &params))
             .after_help(notes(info))
             .disable_version_flag(true);
-        for positional in info.positional {
+        for (at, positional) in info.positional.iter().enumerate() {
             if let Some(param) = params.iter().find(|param| param.name == *positional) {
-                command = command.arg(described(Arg::new(id(param)).value_name(param.value_name()), param));
+                // By number: what is made required for help is moved to the end of clap's own list.
+                let arg = Arg::new(id(param)).index(at + 1).value_name(param.value_name());
+                command = command.arg(described(arg, param));
                 command = command.args(by_name(param));
             }
         }
@@ -156,7 +158,7 @@ fn described(arg: Arg, param: &Param) -> Arg {
     let arg = match &param.kind {
         Kind::Choice(choices) => arg.value_parser(PossibleValuesParser::new(choices.clone())),
         Kind::Integer | Kind::Number | Kind::TextOrInteger => arg.allow_negative_numbers(true),
-        Kind::Text | Kind::Switch | Kind::TextOrJson | Kind::Json => arg,
+        Kind::Text | Kind::Switch | Kind::TextOrJson | Kind::Json | Kind::File => arg,
     };
     let arg = match (param.list, arg.get_long().is_some()) {
         (true, true) => arg.action(ArgAction::Append),

@@ -35,6 +35,7 @@ impl Param {
             Kind::Integer => "N".to_owned(),
             Kind::Number => "NUMBER".to_owned(),
             Kind::Json => "JSON|@FILE".to_owned(),
+            Kind::File => "FILE".to_owned(),
             Kind::TextOrJson => "TEXT|JSON|@FILE".to_owned(),
             Kind::Text | Kind::Switch | Kind::Choice(_) | Kind::TextOrInteger => {
                 self.flag.replace('-', "_").to_uppercase()
@@ -64,6 +65,8 @@ pub(super) enum Kind {
     TextOrJson,
     /// JSON text, or a file of it after `@`, or standard input for `-`.
     Json,
+    /// A long text: the name of the file that holds it, or `-` for standard input.
+    File,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -200,6 +203,7 @@ impl<'s> Schemas<'s> {
     fn named(&self, name: &str, members: &'s Map<String, Value>, depth: usize) -> Option<Shape> {
         let kind = match name {
             "null" => return None,
+            "string" if members.contains_key("contentMediaType") => Kind::File,
             "string" => Kind::Text,
             "integer" => Kind::Integer,
             "number" => Kind::Number,

@@ -23,6 +23,7 @@ pub(super) fn read(kind: &Kind, word: &str, shown: &str, console: &mut Console<'
         Kind::TextOrJson if word.starts_with(['{', '"', '@']) => json(word, shown, console),
         Kind::TextOrJson => Ok(Value::from(word)),
         Kind::Json => json(word, shown, console),
+        Kind::File => file(word, shown, console),
     }
 }
 
@@ -36,6 +37,12 @@ pub fn text(word: &str, shown: &str, console: &mut Console<'_>) -> Result<Vec<u8
         None if word == "-" => console.read(Source::Stdin, shown),
         None => Ok(word.as_bytes().to_vec()),
     }
+}
+
+/// What is not UTF-8 of an output is kept lossily, as everywhere.
+fn file(word: &str, shown: &str, console: &mut Console<'_>) -> Result<Value, Refusal> {
+    let source = if word == "-" { Source::Stdin } else { Source::File(Path::new(word)) };
+    Ok(Value::from(String::from_utf8_lossy(&console.read(source, shown)?).into_owned()))
 }
 
 fn json(word: &str, shown: &str, console: &mut Console<'_>) -> Result<Value, Refusal> {

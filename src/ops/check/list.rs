@@ -12,7 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::run::Verdict;
 use crate::ops::call::{Call, List};
 use crate::ops::op::Op;
-use crate::ops::validate;
+use crate::ops::verification::subject::Subject;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,7 +54,7 @@ impl Op for ListChecks {
     type Out = List<Item>;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Item>, Refusal> {
-        let subject = validate::subject_of(call, input.task.as_ref())?;
+        let subject = Subject::named(call, input.task.as_ref(), None)?;
         let declared = declared::all(&subject);
         let stands = declared::standing(call, &subject, &declared)?;
         Ok(List { items: declared.into_iter().zip(stands).map(|(declared, stands)| item(declared, &stands)).collect() })

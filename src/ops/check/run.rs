@@ -12,8 +12,9 @@ use crate::domain::refusal::Refusal;
 use crate::domain::run::Candidate;
 use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
-use crate::ops::validate::{self, Shown};
+use crate::ops::validate::{self, How, Shown};
 use crate::ops::verification::execute;
+use crate::ops::verification::subject::Subject;
 use crate::rules::verification::due::in_order;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,6 +28,9 @@ pub struct In {
     /// Run it also where there is fresh evidence
     #[serde(default)]
     rerun: bool,
+    /// Run it on the accepted base as well, and say whether it is a regression or failed before
+    #[serde(default)]
+    baseline: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,10 +66,10 @@ impl Op for RunCheck {
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let subject = validate::subject_of(call, input.task.as_ref())?;
+        let subject = Subject::named(call, input.task.as_ref(), None)?;
         let declared = declared::one(&subject, &input.check)?;
         let due = in_order(vec![declared.due()], subject.judges());
-        let done = validate::carry_out(call, &subject, due, input.rerun)?;
+        let done = validate::carry_out(call, &subject, due, How { rerun: input.rerun, baseline: input.baseline })?;
         let own = done.results.iter().find(|shown| shown.is_of(input.check.as_str()));
         let passed = own.is_some_and(Shown::passed);
         let evidence = own.and_then(|shown| shown.evidence.clone());

@@ -15,7 +15,7 @@ use crate::domain::run::Verdict;
 use crate::domain::stamp::{Length, Stamp};
 use crate::ops::call::Call;
 use crate::ops::op::Op;
-use crate::ops::validate;
+use crate::ops::verification::subject::Subject;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +70,7 @@ impl Op for Show {
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let subject = validate::subject_of(call, input.task.as_ref())?;
+        let subject = Subject::named(call, input.task.as_ref(), None)?;
         let declared = [declared::one(&subject, &input.check)?];
         let stands = declared::standing(call, &subject, &declared)?.pop().expect("one was asked about");
         let [declared] = declared;

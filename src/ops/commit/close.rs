@@ -15,6 +15,7 @@ use crate::ops::call::Call;
 use crate::ops::op::Op;
 use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
+use crate::ops::verification::integrity;
 use crate::ops::verification::subject::Subject;
 use crate::rules::contract;
 use crate::rules::verification::state::{CannotClose, fulfil};
@@ -112,6 +113,13 @@ fn refusal(commitment: &Commitment, why: CannotClose, judged: &Judged) -> Refusa
     let id = &commitment.id;
     let validate = |refusal: Refusal| {
         let refusal = refusal.with("commitment", id).with("criteria", &judged.criteria);
+        let refusal = match judged.criteria.iter().any(integrity::is_held) {
+            true => {
+                let why = "shows what is held and where: undo it, or a person decides";
+                refusal.next(gate::FINDINGS, why, json!({ "commitment": id }))
+            }
+            false => refusal,
+        };
         match judged.unmet().iter().all(|state| state.by_person) {
             // No run can show what only a person's word shows.
             true => refusal,

@@ -11,7 +11,7 @@ use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::refusal::Refusal;
 use crate::ops::call::Call;
 use crate::ops::op::Op;
-use crate::ops::verification::gate;
+use crate::ops::verification::{gate, integrity};
 use crate::rules::verification::state::{CriterionState, Standing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,6 +46,8 @@ pub enum From {
     Agent,
     /// The accepted base's profile requires it.
     Profile,
+    /// It stands while findings are held; no contract names it.
+    Kctl,
 }
 
 /// A limit on how the work is done, and what holds it.
@@ -92,8 +94,14 @@ impl Op for ListCriteria {
         let line = |state: CriterionState| {
             let criterion = contract.criterion(&state.id);
             Line {
-                kind: criterion.map_or("check", |criterion| criterion.proof.kind()).to_owned(),
+                kind: match criterion {
+                    None if integrity::is_held(&state) => "integrity",
+                    None => "check",
+                    Some(criterion) => criterion.proof.kind(),
+                }
+                .to_owned(),
                 from: match criterion {
+                    None if integrity::is_held(&state) => From::Kctl,
                     None => From::Profile,
                     Some(one) if subject.terms.criteria_by_person.contains(&one.id) => From::Person,
                     Some(_) => From::Agent,

@@ -36,8 +36,10 @@ pub struct In {
     commitment: Option<CommitmentRef>,
     criterion: CriterionId,
     /// The statement exactly as it was signed: JSON with `criterion`, `contract`, `commit`, `verdict`, and `says` if there is more
+    #[schemars(extend("contentMediaType" = "application/json"))]
     statement: String,
     /// What `ssh-keygen -Y sign -n kctl` made for it
+    #[schemars(extend("contentMediaType" = "text/plain"))]
     signature: String,
 }
 
@@ -51,7 +53,7 @@ impl Op for Receive {
     const POSITIONAL: &'static [&'static str] = &["criterion"];
     const HIDDEN: &'static [&'static str] = &["handed_in"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[(
-        "kctl criterion receipt AC-5 --commitment c-9qd --statement @said.json --signature @said.json.sig",
+        "kctl criterion receipt AC-5 --commitment c-9qd --statement said.json --signature said.json.sig",
         "signed with `ssh-keygen -Y sign -n kctl -f KEY said.json` by a key in the base's .decapod/allowed_signers",
     )];
     type In = In;

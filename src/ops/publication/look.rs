@@ -149,7 +149,7 @@ fn judge(call: &Call<'_>, task: &Task, base: &Base) -> Result<Judged, Refusal> {
         add_required(&mut due, profile);
     }
     let assessed = assess::look_up(call, &subject, due, &snapshot)?;
-    let mut criteria = assess::criteria(call, &subject, &assessed, &snapshot);
+    let mut criteria = assess::criteria(call, &subject, &assessed, &snapshot)?;
     if let Some(profile) = &base.profile {
         gate::hold_to_required(call, &subject, &assessed, profile, &mut criteria);
     }

@@ -16,6 +16,7 @@ use crate::ops::fault;
 use crate::ops::op::{Op, Span};
 use crate::ops::seen;
 use crate::ops::task::onward;
+use crate::ops::verification::gate;
 use crate::ops::workspace::look::standing;
 use crate::ports::git::{Pushed, RefUpdate, Rejection};
 use crate::rules::publication::{Blocker, Clearance, clear};
@@ -103,6 +104,13 @@ fn not_cleared(task: &Task, blockers: &[Blocker]) -> Refusal {
     };
     let refusal = Refusal::new(code, message).with("task", &task.id).with("blockers", blockers);
     let refusal = if task.status == TaskStatus::Blocked { onward::unblock(refusal, task) } else { refusal };
+    let refusal = match blockers.iter().any(|blocker| blocker.kind == Code::INTEGRITY_HELD) {
+        true => {
+            let why = "shows what is held and where: undo it, or a person decides";
+            refusal.next(gate::FINDINGS, why, json!({ "task": task.id }))
+        }
+        false => refusal,
+    };
     refusal
         .next("validate", "shows everything that publication needs", json!({ "task": task.id, "scope": "branch" }))
         .next("workspace.status", "shows what is in the workspace", json!({ "task": task.id }))

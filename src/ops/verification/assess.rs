@@ -17,6 +17,7 @@ use crate::rules::verification::proofs::File;
 use crate::rules::verification::state::{CriterionState, Found, Ground, Standing, flaky, judge, judge_attested};
 
 use super::execute;
+use super::integrity;
 use super::subject::Subject;
 
 /// How many runs on the same inputs are looked through for one of the same definition.
@@ -123,8 +124,8 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
 
 /// The verdicts of runs that told something, newest first, as far as they used the newest one's tools and environment.
 fn told(runs: &[Run]) -> Vec<Verdict> {
-    let told: Vec<_> =
-        runs.iter().filter_map(|run| run.record.as_ref()).filter(|record| told_by(record.verdict)).collect();
+    let counts = |record: &&Record| told_by(record.verdict) && !record.is_held_back();
+    let told: Vec<_> = runs.iter().filter_map(|run| run.record.as_ref()).filter(counts).collect();
     let Some(newest) = told.first() else { return Vec::new() };
     let alike = |record: &&&Record| record.tools == newest.tools && record.env_digest == newest.env_digest;
     told.iter().filter(alike).map(|record| record.verdict).collect()
@@ -176,8 +177,14 @@ fn differing(call: &Call<'_>, subject: &Subject, head: &Oid, globs: &[String]) -
     paths
 }
 
-/// Judges every criterion of the subject's contract by what was looked up.
-pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed], snapshot: &Snapshot) -> Vec<CriterionState> {
+/// Judges every criterion of the subject's contract by what was looked up, and whether the work weakens what judges it.
+pub fn criteria(
+    call: &Call<'_>,
+    subject: &Subject,
+    assessed: &[Assessed],
+    snapshot: &Snapshot,
+) -> Result<Vec<CriterionState>, Refusal> {
+    let integrity = integrity::look(call, subject, snapshot)?.criterion(&subject.contract);
     let now = call.now();
     let none = Found::default();
     let input = inputs::whole(snapshot);
@@ -191,7 +198,8 @@ pub fn criteria(call: &Call<'_>, subject: &Subject, assessed: &[Assessed], snaps
             judge(criterion, found.unwrap_or(&none), subject.bar(now))
         }
     };
-    subject.contract.criteria.iter().map(|one| of(one).under(&subject.terms, one, now)).collect()
+    let own = subject.contract.criteria.iter().map(|one| of(one).under(&subject.terms, one, now));
+    Ok(own.chain(integrity).collect())
 }
 
 /// The evidence that met criteria rest on.

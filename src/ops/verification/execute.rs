@@ -5,7 +5,7 @@ use crate::domain::digest::Digest;
 use crate::domain::id::EvidenceId;
 use crate::domain::path::TreePath;
 use crate::domain::plan::Place;
-use crate::domain::profile::{Check, CheckName, IsolationWish};
+use crate::domain::profile::{Check, CheckKind, CheckName, IsolationWish};
 use crate::domain::refusal::Refusal;
 use crate::domain::run::{Candidate, Level, Record, Run, RunEvent, Subject as About, Verdict};
 use crate::domain::stamp::{Length, Stamp};
@@ -21,6 +21,7 @@ use crate::rules::verification::proofs::{self, File, Finding, Search};
 use crate::rules::verification::verdict;
 
 use super::assess::{self, Assessed};
+use super::reading;
 use super::subject::Subject;
 
 /// How many of the last output lines a record keeps.
@@ -29,6 +30,9 @@ const TAIL_LINES: usize = 40;
 const SUPERVISOR_GRACE: Length = Length::seconds(60);
 /// The largest file that a proof reads, in bytes.
 const MAX_PROOF_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Tells tools that remember results to run tests all the same: a remembered result shows nothing.
+const UNCACHED: [(&str, &str); 3] = [("GOFLAGS", "-count=1"), ("NX_SKIP_NX_CACHE", "true"), ("TURBO_FORCE", "true")];
 
 /// A check whose run is recorded as started.
 pub struct Begun {
@@ -47,6 +51,9 @@ pub fn begin(
     let deadline = call.now().plus(check.timeout).plus(SUPERVISOR_GRACE);
     let mut invocation = Invocation::new(program::of(&check.run), &subject.work_tree, check.timeout);
     invocation.pass_env.clone_from(&check.env);
+    if check.kind == CheckKind::Test {
+        invocation.set_env.extend(UNCACHED.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
     let kept = call.profile()?.limits.max_output.bytes();
     invocation.max_output_bytes = usize::try_from(kept).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
     invocation.sandbox = sandbox(call, subject, check)?;
@@ -92,9 +99,12 @@ pub fn finish(
     if names_no_file(&one.due, seen.after)? {
         finding = Finding::error("its inputs name no file, so nothing could ever make it stale");
     }
+    let read = reading::read(call, subject, &one.due, check, (seen.outcome, finding.verdict))?;
+    let finding = reading::judge(finding, &read);
     call.world.progress.ended(name.as_str(), finding.verdict.name());
     let mut record = record(call, subject, finding, (one.input.clone(), input_after), seen.after)?;
     keep_outcome(call, &mut record, seen.outcome)?;
+    reading::keep(&mut record, read);
     record.isolation = Some(match check.isolation {
         IsolationWish::Auto => seen.outcome.isolation.clone(),
         IsolationWish::None => Isolation::none("the profile asks for none"),
@@ -188,16 +198,10 @@ fn search(call: &Call<'_>, subject: &Subject, pattern: &str, paths: &[String], s
 }
 
 fn scope(call: &Call<'_>, subject: &Subject, paths: &[String], snapshot: &Snapshot) -> Result<Finding, Refusal> {
-    let Some(base) = &subject.base else {
+    let Some(from) = subject.parted_from(call)? else {
         return Ok(Finding::error("there is no base that changes could be told from"));
     };
-    // Against where the work parts from the base: what others changed on the base meanwhile is not this work's, whether
-    // or not the work was moved onto it.
     let git = call.repository()?;
-    let head = git.head(&subject.work_tree).map_err(fault::of_git)?.at.commit().cloned();
-    let parted = head.map(|head| git.fork_point(&base.commit, &head)).transpose().map_err(fault::of_git)?.flatten();
-    let made_on = subject.workspace.as_ref().and_then(|workspace| workspace.base.clone());
-    let from = parted.or(made_on).unwrap_or_else(|| base.commit.clone());
     let changes = git.changed_since(&subject.work_tree, &from).map_err(fault::of_git)?;
     let content = |path: &TreePath| match snapshot.entries.binary_search_by(|entry| entry.path.cmp(path)) {
         Ok(index) => hex(&snapshot.entries[index].digest),
@@ -248,6 +252,9 @@ pub fn record(
         fence: subject.fence,
         kctl_version: crate::VERSION.to_owned(),
         handed_in: None,
+        tests: None,
+        failing: None,
+        doubts: Vec::new(),
         isolation: None,
     })
 }

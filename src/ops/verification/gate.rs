@@ -17,12 +17,16 @@ use crate::rules::verification::due::What;
 use crate::rules::verification::state::{self, CriterionState, Standing};
 
 use super::assess::{self, Assessed};
+use super::integrity;
 use super::subject::Subject;
 
 /// How often in a row finishing is refused on the same basis before a person should be asked.
 pub const MAX_UNCHANGED: u32 = 3;
 /// How often it is refused at all before that, unless there is progress.
 pub const MAX_TOTAL: u32 = 8;
+
+/// Shows the findings of a change.
+pub const FINDINGS: &str = "finding.list";
 
 /// Where the subject stands, looked up now.
 pub struct Judged {
@@ -54,13 +58,17 @@ fn judge_by(call: &Call<'_>, subject: &Subject, implicit: bool) -> Result<Judged
     let snapshot = assess::snapshot(call, subject)?;
     let due = subject.due(implicit);
     let assessed = assess::look_up(call, subject, due, &snapshot)?;
-    let mut criteria = assess::criteria(call, subject, &assessed, &snapshot);
+    let mut criteria = assess::criteria(call, subject, &assessed, &snapshot)?;
     if let Some(profile) = subject.judge().filter(|_| implicit) {
         hold_to_required(call, subject, &assessed, profile, &mut criteria);
     }
     let mut fields = Fields::new();
     for state in criteria.iter().filter(|state| state.state != Standing::Met) {
         fields.push(state.id.as_str().as_bytes()).push(format!("{:?}", state.state).as_bytes());
+        let held = state.last.iter().filter(|_| integrity::is_held(state)).flat_map(|last| &last.reasons);
+        for reason in held {
+            fields.push(reason.as_bytes());
+        }
     }
     for one in &assessed {
         fields.push(one.input.as_str().as_bytes());
@@ -182,6 +190,10 @@ fn standing(state: &CriterionState) -> String {
     let changed = state.last.as_ref().map_or(&[][..], |last| last.changed.as_slice());
     match (state.state, changed) {
         (Standing::Stale, [_, ..]) => format!("stale ({} changed since)", few(changed)),
+        (Standing::Suspicious, _) if integrity::is_held(state) => {
+            let first = state.last.as_ref().and_then(|last| last.reasons.first());
+            format!("held: {}", first.map_or("", String::as_str))
+        }
         (Standing::Failed, _) => "not met: its check failed".to_owned(),
         (other, _) => words(other).to_owned(),
     }
@@ -220,10 +232,19 @@ fn propose(refusal: Refusal, task: &Task, judged: &Judged, left: u32) -> Refusal
     if task.block.is_some() {
         return onward::unblock(refusal, task);
     }
+    let refusal = match judged.unmet().iter().any(|state| integrity::is_held(state)) {
+        true => {
+            refusal.next(FINDINGS, "shows what is held and where: undo it, or a person decides", json!({ "task": id }))
+        }
+        false => refusal,
+    };
     if judged.unmet().is_empty() || left == 0 {
         return refusal.next("task.block", "asks a person", ask);
     }
     let ids: Vec<_> = judged.unmet().iter().filter(|state| !state.by_person).map(|state| &state.id).collect();
+    if ids.is_empty() && judged.unmet().iter().all(|state| integrity::is_held(state)) {
+        return refusal.next("task.block", "asks a person, who alone can accept it", ask);
+    }
     if ids.is_empty() {
         return refusal.next("task.block", "asks a person, who alone can attest it", ask);
     }

@@ -6,15 +6,16 @@ use crate::domain::commitment::Commitment;
 use crate::domain::contract::{Attestation, Contract, Strength, Terms};
 use crate::domain::digest::Digest;
 use crate::domain::fold::{Kind, Rel};
-use crate::domain::id::{CommitmentId, TaskId};
+use crate::domain::id::{CommitmentId, CommitmentRef, Oid, TaskId, TaskRef};
 use crate::domain::profile::Profile;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::Run;
 use crate::domain::stamp::Stamp;
 use crate::domain::task::Task;
-use crate::domain::workspace::{Dirt, Workspace};
+use crate::domain::workspace::{Dirt, Workspace, WorkspaceStatus};
 use crate::ops::base::Base;
 use crate::ops::call::Call;
+use crate::ops::fault;
 use crate::ops::workspace::look;
 use crate::ports::ledger::Query;
 use crate::rules::verification::due::{Due, Ground, Judges, add_required, of_criteria};
@@ -110,9 +111,33 @@ impl Subject {
         Ok(subject)
     }
 
+    /// What a call is about: the task or the commitment it names, or the task whose worktree it was made in, or that tree.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for both; `NOT_FOUND`.
+    pub fn named(call: &Call<'_>, task: Option<&TaskRef>, commitment: Option<&CommitmentRef>) -> Result<Self, Refusal> {
+        match (task, commitment) {
+            (Some(_), Some(_)) => Err(Refusal::invalid(
+                "commitment",
+                "`task` and `commitment` cannot be given together: a task knows its own",
+            )),
+            (Some(task), None) => Self::of_task(call, &call.task(task)?.value),
+            (None, Some(commitment)) => Self::of_commitment(call, &call.commitment(commitment)?.value),
+            (None, None) => match task_here(call)? {
+                Some(task) => Self::of_task(call, &task),
+                None => Self::of_tree(call),
+            },
+        }
+    }
+
     /// No task and no commitment: the tree that the call was made in, against the base.
     pub fn of_tree(call: &Call<'_>) -> Result<Self, Refusal> {
         Self::in_tree(call, call.work_tree()?.to_owned(), None)
+    }
+
+    /// The work tree at `path`, with nothing to hold it to but the base.
+    pub fn of_dir(call: &Call<'_>, path: &Path) -> Result<Self, Refusal> {
+        Self::in_tree(call, path.to_owned(), None)
     }
 
     fn in_tree(call: &Call<'_>, work_tree: PathBuf, workspace: Option<Workspace>) -> Result<Self, Refusal> {
@@ -134,6 +159,20 @@ impl Subject {
             published: Vec::new(),
             published_inputs: Vec::new(),
         })
+    }
+
+    /// Where the work parts from the base: what others changed on the base meanwhile is not this work's, whether or not
+    /// the work was moved onto it. None where there is no base.
+    ///
+    /// # Errors
+    /// What git says.
+    pub fn parted_from(&self, call: &Call<'_>) -> Result<Option<Oid>, Refusal> {
+        let Some(base) = &self.base else { return Ok(None) };
+        let git = call.repository()?;
+        let head = git.head(&self.work_tree).map_err(fault::of_git)?.at.commit().cloned();
+        let parted = head.map(|head| git.fork_point(&base.commit, &head)).transpose().map_err(fault::of_git)?.flatten();
+        let made_on = self.workspace.as_ref().and_then(|workspace| workspace.base.clone());
+        Ok(Some(parted.or(made_on).unwrap_or_else(|| base.commit.clone())))
     }
 
     /// What evidence is held against at `now`.
@@ -172,6 +211,21 @@ impl Subject {
         }
         due
     }
+}
+
+/// The task whose worktree the call was made in: there, no task means that one, so that what is shown counts for it.
+fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
+    let here = call.work_tree()?;
+    match open_workspaces(call)?.into_iter().find(|workspace| Path::new(&workspace.path) == here) {
+        Some(workspace) => Ok(call.load::<Task>(&workspace.task)?.map(|task| task.value)),
+        None => Ok(None),
+    }
+}
+
+/// Every workspace that is open, by the ledger.
+pub fn open_workspaces(call: &Call<'_>) -> Result<Vec<Workspace>, Refusal> {
+    let open = Query { statuses: vec![WorkspaceStatus::Open.name()], ..Query::all(Kind::Workspace) };
+    Ok(call.query::<Workspace>(&open)?.into_iter().map(|held| held.value).collect())
 }
 
 /// The tasks that work for a commitment.

@@ -14,11 +14,13 @@ use crate::rules::verification::state::flaky;
 use super::assess::{self, Assessed};
 use super::execute::{self, Begun, Seen};
 use super::subject::Subject;
+use super::supervise;
 
 /// How many checks run at once where the profile does not say, on a machine with that many processors.
 const MAX_UNASKED_PARALLEL: usize = 4;
 
 /// What came of one thing that was due.
+#[derive(Clone)]
 pub enum Came {
     /// Nothing was run, and this is why.
     NotRun(Verdict, String),
@@ -28,12 +30,18 @@ pub enum Came {
 }
 
 impl Came {
+    /// The run that it rests on.
+    pub fn run(self) -> Option<Run> {
+        match self {
+            Came::NotRun(..) => None,
+            Came::Fresh(run) | Came::Ran(run) => Some(*run),
+        }
+    }
+
     fn passed(&self) -> bool {
         match self {
             Came::NotRun(..) => false,
-            Came::Fresh(run) | Came::Ran(run) => {
-                run.record.as_ref().is_some_and(|record| record.verdict == Verdict::Pass)
-            }
+            Came::Fresh(run) | Came::Ran(run) => run.verdict() == Some(Verdict::Pass),
         }
     }
 }
@@ -186,8 +194,11 @@ impl Suite<'_> {
         let one = &self.assessed[at];
         let seen = Seen { outcome, after: &after, beside: on.beside.as_deref() };
         let run = execute::finish(call, self.subject, one, &on.begun, check_of(one), &seen)?;
+        if let Some(task) = &self.subject.task {
+            supervise::observe(call, task, &one.due, at, (&run, &one.found.changed))?;
+        }
         // A check that did both on these inputs is run until enough agree, or it fails again.
-        let verdict = run.record.as_ref().map(|record| record.verdict);
+        let verdict = run.record.as_ref().filter(|record| !record.is_held_back()).map(|record| record.verdict);
         let verdicts = &mut self.assessed[at].found.verdicts;
         verdicts.splice(0..0, verdict.filter(|verdict| matches!(verdict, Verdict::Pass | Verdict::Fail)));
         if verdict != Some(Verdict::Pass) || flaky(verdicts).is_none() {

@@ -1,7 +1,7 @@
 //! Which check a command is, however it was spelled.
 
 mod flags;
-mod shell;
+pub(in crate::rules) mod shell;
 mod words;
 
 use crate::domain::failure::{Key, MAX_TARGETS};

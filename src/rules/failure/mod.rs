@@ -1,7 +1,7 @@
 //! Reading failures out of what tools print: what failed, under which name, and what to make of a pass.
 
 mod guard;
-mod lineage;
+pub(super) mod lineage;
 mod mask;
 mod parse;
 mod path;

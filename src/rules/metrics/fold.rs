@@ -10,6 +10,7 @@ use crate::domain::publication::PublicationEvent;
 use crate::domain::refusal::{Category, Code};
 use crate::domain::run::{Record, RunEvent, Subject, Verdict};
 use crate::domain::session::SessionEvent;
+use crate::domain::supervision::FailureEvent;
 use crate::domain::task::TaskEvent;
 
 /// Who it was, where the ledger has no name. No agent can be called so.
@@ -49,13 +50,9 @@ impl Metrics {
         match Event::read(&recorded.type_name, recorded.version, &recorded.body) {
             Ok(event) => {
                 self.add(&on, Metric::Events, &[&recorded.type_name]);
-                self.by_name(&on);
                 self.event(&on, &event, past);
             }
-            Err(EventFault::Unknown { .. }) => {
-                *self.unknown.entry(recorded.type_name.clone()).or_default() += 1;
-                self.by_name(&on);
-            }
+            Err(EventFault::Unknown { .. }) => *self.unknown.entry(recorded.type_name.clone()).or_default() += 1,
             Err(EventFault::Bad { .. }) => self.unreadable += 1,
         }
     }
@@ -64,18 +61,6 @@ impl Metrics {
         let values = values.iter().map(|&value| value.to_owned()).collect();
         let series = Series { metric, host: on.host.clone(), agent: on.agent.clone(), values };
         *self.series.entry(series).or_default() += 1;
-    }
-
-    /// What a type's name alone tells: it is counted also where only a newer kctl knows the rest.
-    fn by_name(&mut self, on: &Counted<'_>) {
-        let name = on.recorded.type_name.as_str();
-        let (family, fact) = name.split_once('.').unwrap_or((name, ""));
-        if family.starts_with("reground") || fact.starts_with("reground") {
-            self.add(on, Metric::Regrounds, &[family]);
-        }
-        if family == "ticket" || fact.starts_with("ticket_") {
-            self.add(on, Metric::Tickets, &[fact.trim_start_matches("ticket_")]);
-        }
     }
 
     fn event(&mut self, on: &Counted<'_>, event: &Event, past: &dyn Past) {
@@ -90,10 +75,16 @@ impl Metrics {
                 self.ran(on, subject.as_ref(), record);
             }
             Event::Publication(event) => self.published(on, event),
+            Event::Failure(FailureEvent::Regrounded { .. }) => self.add(on, Metric::Regrounds, &[]),
+            Event::Failure(FailureEvent::TicketOpened { gate, .. }) => {
+                self.add(on, Metric::Tickets, &[&gate.to_string()]);
+            }
             Event::Commitment(CommitmentEvent::Closed { verdict: Closing::Fulfilled, .. }) => {
                 self.add(on, Metric::Finalizations, &[CLOSE, "accepted"]);
             }
-            Event::Commitment(_) | Event::Root(_) | Event::Session(_) | Event::Workspace(_) => {}
+            // What attempts looked like is told by their runs.
+            Event::Failure(FailureEvent::Observed { .. }) | Event::Run(RunEvent::Accepted { .. }) => {}
+            Event::Commitment(_) | Event::Root(_) | Event::Session(_) | Event::Workspace(_) | Event::Finding(_) => {}
         }
     }
 

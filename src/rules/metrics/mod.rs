@@ -19,7 +19,6 @@ pub use tables::{AgentRow, CheckRow, GateRow, NamedCount, RefusalRow, Totals};
 pub enum Metric {
     Events,
     Refused,
-    Observations,
     Verifications,
     Criteria,
     Finalizations,
@@ -31,10 +30,9 @@ pub enum Metric {
 }
 
 impl Metric {
-    pub const ALL: [Metric; 11] = [
+    pub const ALL: [Metric; 10] = [
         Metric::Events,
         Metric::Refused,
-        Metric::Observations,
         Metric::Verifications,
         Metric::Criteria,
         Metric::Finalizations,
@@ -49,7 +47,6 @@ impl Metric {
         match self {
             Metric::Events => "events",
             Metric::Refused => "actions_refused",
-            Metric::Observations => "tools_observed",
             Metric::Verifications => "verifications",
             Metric::Criteria => "criteria",
             Metric::Finalizations => "finalizations",
@@ -65,13 +62,12 @@ impl Metric {
         match self {
             Metric::Events => "Events that were recorded.",
             Metric::Refused => "Calls of a session that were to change something and were refused.",
-            Metric::Observations => "What hosts told of their tools.",
             Metric::Verifications => "Runs of checks and look-ups of proofs that ended.",
             Metric::Criteria => "Criteria that such a run spoke for.",
             Metric::Finalizations => "Answers of the gates.",
             Metric::FalseSuccess => "Completions claimed, or asked for, while a required criterion was failing.",
             Metric::Regrounds => "Times that an agent was told what is known already.",
-            Metric::Tickets => "Recovery tickets.",
+            Metric::Tickets => "Recovery tickets that were opened.",
             Metric::Tasks => "What became of tasks.",
             Metric::Publications => "Publications.",
         }
@@ -82,12 +78,12 @@ impl Metric {
         match self {
             Metric::Events => &["type"],
             Metric::Refused => &["op", "code"],
-            Metric::Observations => &["kind", "answer"],
             Metric::Verifications => &["check", "verdict"],
             Metric::Criteria => &["check", "result"],
             Metric::Finalizations => &["gate", "answer"],
-            Metric::FalseSuccess | Metric::Regrounds => &["gate"],
-            Metric::Tickets | Metric::Tasks => &["what"],
+                        Metric::Regrounds => &[],
+            Metric::FalseSuccess | Metric::Tickets => &["gate"],
+            Metric::Tasks => &["what"],
             Metric::Publications => &["what", "code"],
         }
     }

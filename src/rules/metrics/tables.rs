@@ -13,10 +13,6 @@ use crate::domain::run::Verdict;
 pub struct Totals {
     /// Calls of a session that were to change something and were refused, of those that count.
     pub actions_refused: u64,
-    /// What hosts told of their tools.
-    pub tools_observed: u64,
-    /// Those of them that had failed.
-    pub tools_failed: u64,
     /// Runs of checks and look-ups of proofs that ended.
     pub verifications: u64,
     pub verifications_passed: u64,
@@ -47,7 +43,6 @@ pub struct AgentRow {
     pub agent: String,
     pub events: u64,
     pub refused: u64,
-    pub observed: u64,
     pub runs: u64,
     pub passed: u64,
     pub failed: u64,
@@ -118,8 +113,6 @@ impl Metrics {
         let task = |what| self.sum(Metric::Tasks, 0, what);
         Totals {
             actions_refused: self.all(Metric::Refused),
-            tools_observed: self.all(Metric::Observations),
-            tools_failed: self.sum(Metric::Observations, 1, "failed"),
             verifications: self.all(Metric::Verifications),
             verifications_passed: self.sum(Metric::Verifications, 1, Verdict::Pass.name()),
             verifications_failed: self.sum(Metric::Verifications, 1, Verdict::Fail.name()),
@@ -153,7 +146,6 @@ impl Metrics {
             match series.metric {
                 Metric::Events => row.events += count,
                 Metric::Refused => row.refused += count,
-                Metric::Observations => row.observed += count,
                 Metric::Verifications => {
                     row.runs += count;
                     row.passed += if value(1) == Verdict::Pass.name() { count } else { 0 };

@@ -4,8 +4,10 @@ use super::{Metric, Metrics, Past, exposition, percentile};
 use crate::domain::caller::{Caller, Door, Grade};
 use crate::domain::digest::Digest;
 use crate::domain::event::{Event, Recorded};
+use crate::domain::failure::Gate;
 use crate::domain::run::Subject;
 use crate::domain::session::SessionEvent;
+use crate::domain::supervision::FailureEvent;
 use crate::domain::task::TaskEvent;
 
 /// Nothing was before.
@@ -111,14 +113,30 @@ fn what_cannot_be_read_is_counted_and_what_is_new_is_counted_by_its_name() {
     let metrics = folded(&[
         raw("session:s", 1, &ada, "session.released", 1, b"not JSON".to_vec()),
         raw("session:s", 2, "not JSON", "session.released", 1, b"{}".to_vec()),
-        raw("ticket:x", 1, &ada, "ticket.opened", 1, b"{}".to_vec()),
-        raw("task:t", 1, &ada, "task.regrounded", 1, b"{}".to_vec()),
+        raw("task:t", 1, &ada, "task.praised", 1, b"{}".to_vec()),
         raw("task:t", 2, &ada, "task.created", 99, b"{}".to_vec()),
     ]);
-    let totals = metrics.totals();
-    assert_eq!((metrics.events, metrics.unreadable, totals.tickets, totals.regrounds), (5, 2, 1, 1));
+    assert_eq!((metrics.events, metrics.unreadable), (4, 2));
     let unknown: Vec<String> = metrics.unknown_types().into_iter().map(|one| one.name).collect();
-    assert_eq!(unknown, ["task.created", "task.regrounded", "ticket.opened"]);
+    assert_eq!(unknown, ["task.created", "task.praised"]);
+}
+
+#[test]
+fn regrounds_and_tickets_are_counted_for_who_was_told() {
+    let ticket = || FailureEvent::TicketOpened {
+        ticket: "k-000000000000".parse().expect("legal"),
+        gate: Gate::Criterion("AC-1".to_owned()),
+        lineage: None,
+        capability: "a person".to_owned(),
+        evidence: None,
+    };
+    let ada = caller(Some("ada"), None);
+    let regrounded = FailureEvent::Regrounded { lineage: 1 };
+    let metrics =
+        folded(&[recorded("failure:t", 1, &ada, regrounded), recorded("failure:t", 2, &ada, ticket())]);
+    let totals = metrics.totals();
+    assert_eq!((totals.regrounds, totals.tickets, metrics.agents()[0].regrounds), (1, 1, 1));
+    assert!(exposition(&metrics).contains(r#"kctl_tickets_total{host="(unknown)",agent="ada",gate="criterion AC-1"} 1"#));
 }
 
 #[test]

@@ -123,12 +123,16 @@ impl CriterionState {
 pub fn judge(criterion: &Criterion, found: &Found, bar: Bar) -> CriterionState {
     let Bar { fence, least, now } = bar;
     let fresh = found.fresh.as_ref().and_then(|run| run.record.as_ref().map(|record| (run, record)));
+    let is_accepted = fresh.is_some_and(|(run, _)| run.accepted.is_some());
     let under_fence = fresh.filter(|(_, record)| fence.is_none() || record.fence == fence);
     let state = match (under_fence, fresh, &found.last, &found.unavailable) {
         (_, _, _, Some(_)) => Standing::Unavailable,
-        (Some((_, record)), ..) => match record.verdict {
+        (Some((_, record)), ..) if record.is_held_back() && !is_accepted => Standing::Suspicious,
+        (Some((run, record)), ..) => match run.verdict().unwrap_or(record.verdict) {
             _ if flaky(&found.verdicts).is_some() => Standing::Flaky,
-            Verdict::Pass if record.strength.min(criterion.proof.earns()) < least => Standing::InsufficientStrength,
+            Verdict::Pass if !is_accepted && record.strength.min(criterion.proof.earns()) < least => {
+                Standing::InsufficientStrength
+            }
             Verdict::Pass => Standing::Met,
             Verdict::Fail => Standing::Failed,
             Verdict::Error => Standing::Error,
@@ -145,7 +149,12 @@ pub fn judge(criterion: &Criterion, found: &Found, bar: Bar) -> CriterionState {
         statement: criterion.statement.clone(),
         required: criterion.required,
         state,
-        strength: strength(state, under_fence.map(|(_, record)| record.strength), &criterion.proof),
+        // What a person lets count was observed all the same.
+        strength: strength(
+            state,
+            under_fence.map(|(_, record)| if is_accepted { Strength::Observed } else { record.strength }),
+            &criterion.proof,
+        ),
         evidence: shown.map(|run| run.id.clone()),
         last: shown.and_then(|run| last(run, &found.changed, now)),
         regressed_at: found.regressed_at.filter(|_| state == Standing::Failed),

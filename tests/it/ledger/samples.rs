@@ -10,13 +10,16 @@ use kctl::domain::contract::{
 };
 use kctl::domain::digest::Digest;
 use kctl::domain::event::Event;
-use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid};
+use kctl::domain::failure::{Doubt, Gate, Item, Key, Tests};
+use kctl::domain::finding::{About, FindingEvent};
+use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid, TicketId};
 use kctl::domain::isolation::{Isolation, Tier};
 use kctl::domain::publication::{Cleared, PublicationEvent};
 use kctl::domain::root::{BaseName, RootEvent};
-use kctl::domain::run::{Candidate, HandedIn, Level, Record, RunEvent, Source, Subject, Verdict};
+use kctl::domain::run::{Candidate, Failing, HandedIn, Level, Record, RunEvent, Source, Subject, Verdict};
 use kctl::domain::session::SessionEvent;
 use kctl::domain::stamp::Stamp;
+use kctl::domain::supervision::{FailureEvent, Observed};
 use kctl::domain::task::{ClaimEnd, TaskEvent};
 use kctl::domain::workspace::{Dirt, WorkspaceEvent};
 
@@ -31,6 +34,8 @@ pub fn all() -> Vec<Event> {
     all.extend(workspaces().into_iter().map(Event::from));
     all.extend(runs().into_iter().map(Event::from));
     all.extend(publications().into_iter().map(Event::from));
+    all.extend(failures().into_iter().map(Event::from));
+    all.extend(findings().into_iter().map(Event::from));
     all
 }
 
@@ -312,6 +317,12 @@ fn runs() -> Vec<RunEvent> {
         record.handed_in = Some(said);
         RunEvent::Ended { record }
     }));
+    let mut failed = record(Verdict::Fail, Level::L1, Strength::Asserted);
+    failed.tests = Some(Tests { run: 3, passed: 2, failed: 1, skipped: 1 });
+    failed.failing = Some(Failing { items: items(), omitted: 2, signature: "0".repeat(64), parser: "pytest".into() });
+    failed.doubts = doubts();
+    all.push(RunEvent::Ended { record: failed });
+    all.push(RunEvent::Accepted { reason: "two tests moved".into() });
     all.extend([Tier::Bwrap, Tier::Landlock, Tier::None].map(|tier| {
         let mut shut_in = record(Verdict::Pass, Level::L1, Strength::Observed);
         shut_in.isolation = Some(Isolation { tier, network: tier == Tier::None, why: "it works here".into() });
@@ -356,7 +367,85 @@ fn record(verdict: Verdict, level: Level, strength: Strength) -> Box<Record> {
         kctl_version: "0.1.0".into(),
         handed_in: None,
         isolation: None,
+        tests: None,
+        failing: None,
+        doubts: vec![],
     })
+}
+
+fn items() -> Vec<Item> {
+    use kctl::domain::failure::Kind;
+    let kinds = [
+        Kind::Test,
+        Kind::Compiler,
+        Kind::Lint,
+        Kind::Panic,
+        Kind::MissingModule,
+        Kind::Signal,
+        Kind::Exit,
+        Kind::Line,
+    ];
+    let item = |(n, kind): (usize, Kind)| Item {
+        kind,
+        id: format!("tests::name_{n}"),
+        cause: if n == 0 { String::new() } else { "assertion".into() },
+        file: (n > 0).then(|| "src/a.rs".into()),
+        line: (n > 0).then_some(12),
+        message: "left and right differ".into(),
+    };
+    kinds.into_iter().enumerate().map(item).collect()
+}
+
+fn doubts() -> Vec<Doubt> {
+    vec![
+        Doubt::ZeroTests { skipped: 1, accepted: Some(3) },
+        Doubt::ZeroTests { skipped: 0, accepted: None },
+        Doubt::BelowMinimum { run: 1, minimum: 2 },
+        Doubt::FewerTests { run: 1, accepted: 3 },
+        Doubt::NoCounts { accepted: 3 },
+        Doubt::MoreSkipped { skipped: 2, accepted: 1 },
+        Doubt::FailedWithExitZero { failed: 1 },
+        Doubt::SaidFailed { items: 1 },
+        Doubt::Cached,
+    ]
+}
+
+fn failures() -> Vec<FailureEvent> {
+    let key = Key {
+        dir: Some("web".into()),
+        program: "npm".into(),
+        subcommand: Some("test".into()),
+        targets: ["src/a.test.js".to_owned()].into(),
+        then: vec!["npm run lint".into()],
+    };
+    let observed = |gate, passed| FailureEvent::Observed {
+        attempt: Box::new(Observed {
+            run: EvidenceId::new(id(1)),
+            gate,
+            passed,
+            items: if passed { vec![] } else { items() },
+            signature: "0".repeat(64),
+            stage: (!passed).then_some(1),
+            command: (!passed).then(|| "npm test".into()),
+            changed_paths: vec!["src/a.js".into()],
+            inputs: (!passed).then(|| digest().to_string()),
+        }),
+    };
+    let opened = |lineage, evidence| FailureEvent::TicketOpened {
+        ticket: TicketId::new(id(1)),
+        gate: Gate::Criterion("AC-1".into()),
+        lineage,
+        capability: "the credentials".into(),
+        evidence,
+    };
+    vec![
+        observed(Gate::Criterion("AC-1".into()), false),
+        observed(Gate::Command(key), false),
+        observed(Gate::Criterion("AC-1".into()), true),
+        FailureEvent::Regrounded { lineage: 1 },
+        opened(Some(1), Some(EvidenceId::new(id(1)))),
+        opened(None, None),
+    ]
 }
 
 fn publications() -> Vec<PublicationEvent> {
@@ -386,4 +475,24 @@ fn publications() -> Vec<PublicationEvent> {
             stands: "nothing was pushed".into(),
         },
     ]
+}
+
+fn findings() -> Vec<FindingEvent> {
+    let about = |whole: bool| {
+        Box::new(About {
+            kind: "assertion_removed".into(),
+            path: "tests/test_a.py".into(),
+            line: whole.then_some(3),
+            test: whole.then(|| "test_a".into()),
+            before: whole.then(|| "2 assertions".into()),
+            after: whole.then(|| "1 assertion".into()),
+            message: "the test asserts less".into(),
+            digest: digest(),
+            task: whole.then(|| task(1)),
+        })
+    };
+    let grades = [Grade::Asserted, Grade::Prompted, Grade::Tty, Grade::Signed];
+    let accepted = |grade| FindingEvent::Accepted { about: about(true), reason: "it moved".into(), grade };
+    let rejected = FindingEvent::Rejected { about: about(false), reason: "it is needed".into(), grade: Grade::Tty };
+    grades.into_iter().map(accepted).chain([rejected]).collect()
 }

@@ -93,12 +93,13 @@ proptest! {
         again.sort_by_key(|row| row.seq.wrapping_mul(order | 1));
         for kind in Kind::ALL {
             let known = match kind {
-                Kind::Task | Kind::Workspace => task(1).to_string(),
+                Kind::Task | Kind::Workspace | Kind::Failure => task(1).to_string(),
                 Kind::Session => session(1).to_string(),
                 Kind::Root => "o-0123456789ab".to_owned(),
                 Kind::Commitment => "c-0123456789ab".to_owned(),
                 Kind::Run => "e-0123456789ab".to_owned(),
                 Kind::Publication => "p-0123456789ab".to_owned(),
+                Kind::Finding => "f-0123456789ab".to_owned(),
             };
             let name = format!("{}:{known}", kind.name());
             let done = fold(&name, &rows);

@@ -1,0 +1,42 @@
+//! Test-integrity findings: what a candidate does, against its base, to the tests, the snapshots, the test
+//! configuration and the pipeline that are to judge it. Pure: bytes in, findings out.
+
+mod body;
+mod calls;
+mod chain;
+mod claims;
+mod claims_java;
+mod claims_script;
+mod compare;
+mod config;
+mod express;
+mod facts;
+mod findings;
+mod flow;
+mod go;
+mod gone;
+mod grammar;
+mod java;
+mod known;
+mod length;
+mod model;
+mod pair;
+mod paths;
+mod python;
+mod rust;
+mod script;
+mod snapshots;
+mod suite;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub use facts::checks;
+pub use findings::findings;
+pub use known::{Changed, Known, Side, hidden, known, paired};
+pub use model::{
+    Change, Checks, Claim, Digest, Finding, Findings, Hollow, Kind, Language, MAX_FILE_BYTES, MAX_FINDINGS, Marker,
+    Severity, Strength, Suite, Symbol, Test, Unread,
+};
+pub use paths::language_of;
+pub use suite::survey;

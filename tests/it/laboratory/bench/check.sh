@@ -1,0 +1,4 @@
+#!/bin/sh
+set -eu
+. ci/lib.sh
+same "$(cat state.txt)" good
