@@ -7,6 +7,7 @@ pub mod contract;
 pub mod failure;
 pub mod inputs;
 pub mod integrity;
+pub mod metrics;
 pub mod near;
 pub mod profile;
 pub mod publication;

@@ -34,6 +34,7 @@ mod shut_in;
 mod small;
 mod supervision;
 mod task;
+mod telemetry;
 mod terminal;
 mod terms;
 mod turn;
