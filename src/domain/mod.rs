@@ -1,5 +1,6 @@
 //! What things are: ids, names, digests, callers, events and the states they fold into. Pure.
 
+pub mod action;
 pub mod answer;
 pub mod caller;
 pub mod chain;

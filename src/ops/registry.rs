@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication, session,
-    status, task, ticket, uninstall, validate, workspace,
+    action, catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication,
+    session, status, task, ticket, uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[
@@ -44,6 +44,7 @@ pub static OPS: &[Entry] = &[
     entry::<evidence::list::ListEvidence>(),
     entry::<evidence::show::Show>(),
     entry::<evidence::accept::Accept>(),
+    entry::<action::evaluate::Evaluate>(),
     entry::<failure::list::ListFailures>(),
     entry::<failure::show::Show>(),
     entry::<failure::explain::Explain>(),

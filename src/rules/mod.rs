@@ -5,6 +5,7 @@ pub mod claim;
 pub mod context;
 pub mod contract;
 pub mod failure;
+pub mod gates;
 pub mod inputs;
 pub mod integrity;
 pub mod near;

@@ -1,0 +1,3 @@
+//! Actions: what a host is about to do.
+
+pub mod evaluate;
