@@ -71,7 +71,8 @@ fn where_kctl_is_not_set_up_nothing_but_the_way_in_is_done() {
     }
     let fresh = Place::untouched();
     for entry in OPS.iter().filter(|entry| {
-        !["init", "uninstall", "doctor", "ops.list", "ops.describe", "failure.explain"].contains(&entry.info.name)
+        !["init", "uninstall", "doctor", "ops.list", "ops.describe", "failure.explain", "action.evaluate"]
+            .contains(&entry.info.name)
     }) {
         let refusal = fresh.call(entry.info.name, params_of(entry.info.name)).err();
         let code = refusal.as_ref().map(|refusal| text(&refusal["code"]));
@@ -400,6 +401,7 @@ fn a_dry_run_of_any_operation_changes_nothing() {
         ("criterion.judge", json!({ "task": handed, "criterion": "judged", "confidence": 1, "reason": "x" })),
         ("ticket.open", json!({ "task": handed, "criterion": "AC-1", "capability": "x" })),
         ("reground", json!({ "task": failing })),
+        ("action.observe", json!({ "call": "1", "tool": "file_read", "arguments": { "path": "a.txt" } })),
         ("ledger.rebuild", json!({})),
         ("ledger.backup", json!({ "to": backup })),
         ("ledger.recover", json!({})),
