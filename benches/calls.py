@@ -134,6 +134,7 @@ def main():
         if "validate" in only:
             place.kctl("validate", "--scope", "branch")
             pair(rows, f"`validate`, all fresh, {asked.files:,} files", lambda: [KCTL, "validate", "--scope", "branch"], "`git status`", status, place, asked.runs, "≤ 2")
+            pair(rows, f"`turn end`, {asked.files:,} files", lambda: [KCTL, "turn", "end", task], "`git status`", status, place, asked.runs, "≤ 2")
         if "workspace" in only:
             tasks, count = place.create(8), [0]
             for one in tasks:

@@ -19,6 +19,9 @@ pub const MAX_CRITERIA: usize = 64;
 /// The longest criterion id, in bytes: as long as a check's name may be.
 pub const MAX_CRITERION_ID_BYTES: usize = 64;
 
+/// The id of the criterion that a contract's limits make; no other may have it.
+pub const LIMITS: &str = "limits";
+
 /// Goal, criteria, scope, constraints and forbidden actions of a task or commitment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contract {
@@ -43,9 +46,15 @@ impl Contract {
         Digest::of_json(self)
     }
 
-    /// Whether any criterion has to be met.
+    /// Whether any criterion has to be met. Limits alone ask for nothing to be shown.
     pub fn requires_something(&self) -> bool {
-        self.criteria.iter().any(|criterion| criterion.required)
+        self.criteria.iter().any(|criterion| criterion.required && criterion.id.as_str() != LIMITS)
+    }
+
+    /// Adds the criterion that the limits make: they are held by the same gates as everything else.
+    pub fn with_limits(mut self) -> Self {
+        self.criteria.extend(self.limits.criterion());
+        self
     }
 
     pub fn criterion(&self, id: &CriterionId) -> Option<&Criterion> {
@@ -65,6 +74,17 @@ pub struct Limits {
 impl Limits {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What holds them, as a required criterion.
+    pub fn criterion(&self) -> Option<Criterion> {
+        let max = self.max_files?;
+        let statement = match max {
+            1 => "at most 1 file differs from the base".to_owned(),
+            _ => format!("at most {max} files differ from the base"),
+        };
+        let proof = Proof::DiffScope { paths: vec!["**".to_owned()], max_files: Some(max) };
+        Some(Criterion { id: CriterionId(LIMITS.to_owned()), statement, required: true, proof })
     }
 }
 

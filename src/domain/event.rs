@@ -159,6 +159,7 @@ pub const LIFTS: &[Lift] = &[
     same("task.created", 1),
     same("commit.opened", 1),
     same("run.ended", 1),
+    same("task.finalization_rejected", 1),
 ];
 
 /// A version that only adds: every body of the one before it is one of it.

@@ -10,6 +10,10 @@ use super::fold::{Entity, Index, Kind, Link, Rel};
 use super::id::{AgentName, CommitmentId, EvidenceId, SessionId, TaskId};
 use super::stamp::Stamp;
 
+mod rejections;
+
+pub use rejections::{MAX_TOTAL, MAX_UNCHANGED, Refused, Rejections, Repeat};
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", content = "body")]
 pub enum TaskEvent {
@@ -61,7 +65,20 @@ pub enum TaskEvent {
     #[serde(rename = "task.completion_claimed")]
     CompletionClaimed { fence: u64, summary: String },
     #[serde(rename = "task.finalization_rejected")]
-    FinalizationRejected { fence: u64, unmet: Vec<CriterionId>, basis: Digest },
+    FinalizationRejected {
+        fence: u64,
+        unmet: Vec<CriterionId>,
+        basis: Digest,
+        /// What each unmet criterion was judged on, in the same order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        bases: Vec<Digest>,
+        /// The turn whose end was refused, as the host calls it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<String>,
+    },
+    /// It was refused too often without progress: turns are let go, and the gates stay shut.
+    #[serde(rename = "task.finalization_exhausted")]
+    FinalizationExhausted { fence: u64, unmet: Vec<CriterionId>, attempts: u32 },
     #[serde(rename = "task.finished")]
     Finished { fence: u64, evidence: Vec<EvidenceId>, contract_digest: Digest },
     #[serde(rename = "task.cancelled")]
@@ -168,16 +185,6 @@ pub struct Completion {
     pub at: Stamp,
 }
 
-/// How often finishing was refused. Reset only by progress: another basis with fewer unmet criteria.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Rejections {
-    pub total: u32,
-    /// Refusals in a row on the same basis (unmet set and tree).
-    pub unchanged: u32,
-    pub basis: Option<Digest>,
-    pub unmet: Vec<CriterionId>,
-}
-
 impl Task {
     /// The claim's session, if the lease has not run out at `now`.
     pub fn live_claim(&self, now: Stamp) -> Option<&Claim> {
@@ -210,20 +217,6 @@ impl Task {
             let same = |session: &SessionId| claim.session.as_ref() == Some(session);
             claim.fence == fence && (claim.session.is_none() || meta.caller.session.as_ref().is_none_or(same))
         })
-    }
-
-    fn reject(&mut self, unmet: &[CriterionId], basis: &Digest) {
-        let rejections = &mut self.rejections;
-        rejections.total = rejections.total.saturating_add(1);
-        rejections.unchanged = match &rejections.basis {
-            Some(last) if last == basis => rejections.unchanged.saturating_add(1),
-            _ => 1,
-        };
-        if unmet.len() < rejections.unmet.len() {
-            rejections.total = 1;
-        }
-        rejections.basis = Some(basis.clone());
-        rejections.unmet = unmet.to_vec();
     }
 }
 
@@ -316,13 +309,23 @@ impl Entity for Task {
             TaskEvent::Unblocked { note } => {
                 self.block = None;
                 self.note = Some(note.clone());
+                // A person who answers lets the work begin anew.
+                if meta.caller.is_person() {
+                    self.rejections = Rejections::default();
+                }
             }
             TaskEvent::CompletionClaimed { fence, summary } => {
                 if self.is_holders(*fence, meta) {
                     self.completion = Some(Completion { summary: summary.clone(), fence: *fence, at: meta.at });
                 }
             }
-            TaskEvent::FinalizationRejected { fence: _, unmet, basis } => self.reject(unmet, basis),
+            TaskEvent::FinalizationRejected { fence, unmet, basis, bases, turn } => {
+                let turn = turn.as_deref();
+                self.rejections.count(&Refused { fence: *fence, unmet, basis, bases, turn, at: meta.at });
+            }
+            TaskEvent::FinalizationExhausted { fence: _, unmet: _, attempts: _ } => {
+                self.rejections.exhausted = Some(meta.at);
+            }
             // The first end stands: a second one can only come from another clone's ledger.
             TaskEvent::Finished { fence: _, evidence, contract_digest: _ } if !self.status.is_over() => {
                 self.status = TaskStatus::Finished;

@@ -20,7 +20,7 @@ use crate::ops::call::Call;
 use crate::ops::fault;
 use crate::ops::op::Op;
 use crate::ops::task::onward::{self, Came};
-use crate::ops::verification::gate::{self, words};
+use crate::ops::verification::gate;
 use crate::ops::verification::subject::Subject;
 use crate::ports::files::Files;
 use crate::ports::passages::{Coverage, Query as Search, View};
@@ -231,7 +231,10 @@ fn about(task: &Task, subject: &Subject) -> String {
 
 fn criterion(state: &CriterionState) -> String {
     let required = if state.required { "" } else { " (optional)" };
-    let mut text = format!("{}: {}{required}\nstate: {}", state.id, state.statement, words(state.state));
+    let mut text = format!("{}: {}{required}\nstate: {}", state.id, state.statement, state.state.words());
+    if let Some(evidence) = &state.evidence {
+        text.push_str(&format!(" (evidence {evidence})"));
+    }
     if let Some(last) = state.last.as_ref().filter(|_| state.state != Standing::Met) {
         for reason in &last.reasons {
             text.push_str(&format!("\n{reason}"));

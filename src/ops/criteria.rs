@@ -93,7 +93,10 @@ pub fn describe(proof: &Proof) -> String {
         }
         Proof::SearchNone { pattern, paths } if paths.is_empty() => format!("nothing matches `{pattern}`"),
         Proof::SearchNone { pattern, paths } => format!("nothing in {} matches `{pattern}`", paths.join(", ")),
-        Proof::DiffScope { paths } => format!("only {} changed", paths.join(", ")),
+        Proof::DiffScope { paths, max_files: None } => format!("only {} changed", paths.join(", ")),
+        Proof::DiffScope { paths, max_files: Some(max) } => {
+            format!("only {} changed, in at most {max} files", paths.join(", "))
+        }
         Proof::JsonValid { path, comments: false } => format!("`{path}` is JSON"),
         Proof::JsonValid { path, comments: true } => format!("`{path}` is JSON, comments let through"),
         Proof::TomlValid { path } => format!("`{path}` is TOML"),
@@ -144,7 +147,7 @@ fn short(text: &str) -> Result<CriterionInput, String> {
             Proof::FileContains { path: path.to_owned(), text: Some(text.to_owned()), pattern: None }
         }
         "search_none" => Proof::SearchNone { pattern: argument.to_owned(), paths: Vec::new() },
-        "diff_scope" => Proof::DiffScope { paths: list() },
+        "diff_scope" => Proof::DiffScope { paths: list(), max_files: None },
         "json_valid" => Proof::JsonValid { path: argument.to_owned(), comments: false },
         "toml_valid" => Proof::TomlValid { path: argument.to_owned() },
         "yaml_valid" => Proof::YamlValid { path: argument.to_owned() },

@@ -201,6 +201,25 @@ pub fn held(call: &Call<'_>, task: &Task) -> Result<Refusal, Refusal> {
     Ok(refusal.with("takeable", true).next("task.takeover", why, params))
 }
 
+/// Refuses a session that makes evidence for a task which another session holds, or whose claim ran out: what it
+/// shows would count for work that is not its own any more. Whoever calls without a session works for nobody.
+///
+/// # Errors
+/// `TASK_HELD`, or `CLAIM_REQUIRED` with how to take the lease again.
+pub fn refuse_strangers(call: &Call<'_>, task: &Task) -> Result<(), Refusal> {
+    let (Some(session), Some(claim)) = (&call.caller.session, &task.claim) else { return Ok(()) };
+    let Some(holder) = claim.session.as_ref().filter(|_| !task.status.is_over()) else { return Ok(()) };
+    if holder != session {
+        return Err(held(call, task)?);
+    }
+    if claim.until > call.now() {
+        return Ok(());
+    }
+    let words = format!("the claim on task `{}` ran out at {}", task.id, claim.until);
+    let refusal = Refusal::new(Code::CLAIM_REQUIRED, words).with("task", &task.id);
+    Err(refusal.next("task.claim", "takes the lease", json!({ "task": task.id })))
+}
+
 /// Refuses unless the claim that the waist verified still stands. Asked in each step of an operation that took its time
 /// between: somebody may have taken over meanwhile.
 ///

@@ -28,6 +28,7 @@ pub mod status;
 pub mod task;
 pub mod ticket;
 pub mod tools;
+pub mod turn;
 pub mod uninstall;
 pub mod validate;
 pub mod verification;

@@ -20,6 +20,8 @@ pub enum Needs {
     /// A git repository; a ledger may be missing.
     Repository,
     Ledger,
+    /// Takes what there is, and is told by warnings what could not be read: for hooks, which never fail.
+    Whatever,
 }
 
 /// How an operation that writes holds the lock.

@@ -3,7 +3,7 @@
 use super::op::{Entry, entry};
 use super::{
     action, catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication,
-    session, status, task, ticket, uninstall, validate, workspace,
+    session, status, task, ticket, turn, uninstall, validate, workspace,
 };
 
 pub static OPS: &[Entry] = &[
@@ -34,6 +34,7 @@ pub static OPS: &[Entry] = &[
     entry::<task::finish::Finish>(),
     entry::<task::cancel::Cancel>(),
     entry::<task::history::History>(),
+    entry::<turn::end::End>(),
     entry::<workspace::ensure::Ensure>(),
     entry::<workspace::status::Status>(),
     entry::<workspace::list::ListWorkspaces>(),

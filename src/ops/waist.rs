@@ -9,6 +9,7 @@ use crate::domain::digest::Digest;
 use crate::domain::effect::Effect;
 use crate::domain::id::SessionId;
 use crate::domain::refusal::{Code, Refusal};
+use crate::ports::git::GitFault;
 use crate::ports::ledger::{Access, LedgerFault, StoredAnswer};
 
 use super::call::Call;
@@ -176,11 +177,22 @@ fn open<'w>(world: &'w World<'w>, entry: &Entry, dry_run: bool) -> Result<Call<'
     if entry.needs == Needs::Nothing {
         return Ok(call);
     }
-    let repository = world.repositories.discover(&world.cwd).map_err(fault::of_git)?;
+    let whatever = entry.needs == Needs::Whatever;
+    let repository = match world.repositories.discover(&world.cwd) {
+        Ok(repository) => repository,
+        Err(GitFault::NotARepository { .. }) if whatever => return Ok(call),
+        Err(why) if whatever => {
+            call.warn("not_read", why.to_string());
+            return Ok(call);
+        }
+        Err(why) => return Err(fault::of_git(why)),
+    };
     let access = if entry.info.effect == Effect::Read { Access::Read } else { Access::Write };
     match world.ledgers.open(&repository.place().common_dir, access) {
         Ok(ledger) => call.ledger = Some(ledger),
         Err(_) if entry.needs == Needs::Repository => {}
+        Err(LedgerFault::Absent) if whatever => {}
+        Err(why) if whatever => call.warn("not_read", why.to_string()),
         Err(LedgerFault::Absent) => return Err(fault::not_initialised()),
         Err(why) => return Err(fault::of_ledger(why)),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::domain::contract::{Contract, Criterion, MAX_CRITERIA, Proof};
+use crate::domain::contract::{Contract, Criterion, LIMITS, MAX_CRITERIA, Proof};
 use crate::domain::refusal::{Code, Refusal};
 
 use super::scope;
@@ -36,6 +36,10 @@ pub fn accept(contract: &Contract) -> Result<(), Refusal> {
         let field = format!("criteria[{index}]");
         if !seen.insert(&criterion.id) {
             return Err(Refusal::invalid(&format!("{field}.id"), format!("`{}` names two criteria", criterion.id)));
+        }
+        if criterion.id.as_str() == LIMITS {
+            let words = format!("`{LIMITS}` is what the contract's own limits are called");
+            return Err(Refusal::invalid(&format!("{field}.id"), words));
         }
         self::criterion(&field, criterion)?;
     }
@@ -128,10 +132,10 @@ fn criterion(field: &str, criterion: &Criterion) -> Result<(), Refusal> {
             regex(field, pattern)?;
             scope::compile(paths).map(drop).map_err(|why| Refusal::invalid(&format!("{field}.paths"), why))
         }
-        Proof::DiffScope { paths } if paths.is_empty() => vacuous(field, "paths", "covers nothing"),
-        Proof::DiffScope { paths } => {
+        Proof::DiffScope { paths, .. } if paths.is_empty() => vacuous(field, "paths", "covers nothing"),
+        Proof::DiffScope { paths, max_files } => {
             let scope = scope::compile(paths).map_err(|why| Refusal::invalid(&format!("{field}.paths"), why))?;
-            if PROBES.iter().all(|probe| scope.is_match(probe)) {
+            if max_files.is_none() && PROBES.iter().all(|probe| scope.is_match(probe)) {
                 return vacuous(field, "paths", "covers everything, so it cannot fail");
             }
             Ok(())
@@ -251,12 +255,12 @@ mod tests {
             Proof::FileExists { path: s(" ") },
             Proof::FileExists { path: s("src/") },
             Proof::FileExists { path: s("src/.") },
-            Proof::DiffScope { paths: vec![s("*"), s("*/**")] },
+            Proof::DiffScope { paths: vec![s("*"), s("*/**")], max_files: None },
             Proof::FileContains { path: s("a"), text: Some(s("")), pattern: None },
             Proof::FileContains { path: s("a"), text: None, pattern: Some(s("x*")) },
             Proof::SearchNone { pattern: s(""), paths: vec![] },
-            Proof::DiffScope { paths: vec![] },
-            Proof::DiffScope { paths: vec![s("**")] },
+            Proof::DiffScope { paths: vec![], max_files: None },
+            Proof::DiffScope { paths: vec![s("**")], max_files: None },
         ] {
             let refusal = accept(&with(proof.clone())).expect_err("it is vacuous");
             assert_eq!(refusal.code(), Code::VACUOUS_CRITERION, "{proof:?}");

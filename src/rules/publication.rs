@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::contract::CriterionId;
+use crate::domain::contract::{CriterionId, LIMITS};
 use crate::domain::id::Oid;
 use crate::domain::publication::Cleared;
 use crate::domain::refusal::Code;
@@ -72,6 +72,8 @@ pub struct Facts {
     pub converted: Vec<String>,
     /// A question or blocker that is open on the task.
     pub blocked: Option<String>,
+    /// How often finishing was refused, if it was given up on and there is no progress since.
+    pub exhausted: Option<u32>,
 }
 
 /// The proof that the gate said yes: to this commit, for this ref, with these leases. It cannot be copied or made
@@ -196,6 +198,13 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
     if let Some(reason) = &facts.blocked {
         found.push(blocker(Code::NOT_CLEARED, format!("the task is blocked: {reason}"), "have it answered"));
     }
+    if let Some(refused) = facts.exhausted {
+        found.push(blocker(
+            Code::FINALIZATION_EXHAUSTED,
+            format!("finishing was refused {refused} times without progress"),
+            "ask a person with task.block and a question; what they answer with task.unblock lets the work begin anew",
+        ));
+    }
     for criterion in facts.criteria.iter().filter(|one| one.required && !one.state.is_settled()) {
         let (what, remedy) = match criterion.state {
             Standing::NeverChecked => ("was never checked", "validate with scope `branch`"),
@@ -218,7 +227,7 @@ fn evidence(facts: &Facts) -> Vec<Blocker> {
         found.push(blocker(Code::NOT_CLEARED, format!("`{}` ({}) {what}", criterion.id, criterion.statement), remedy));
     }
     found.extend(facts.off_commit.iter().map(off_commit));
-    if facts.criteria.is_empty() && facts.judged {
+    if facts.criteria.iter().all(|criterion| criterion.id.as_str() == LIMITS) && facts.judged {
         found.push(blocker(
             Code::NOT_CLEARED,
             "neither the task nor the profile asks for anything to be shown",
@@ -313,6 +322,7 @@ mod tests {
             off_commit: Vec::new(),
             converted: Vec::new(),
             blocked: None,
+            exhausted: None,
         }
     }
 
@@ -324,7 +334,7 @@ mod tests {
     fn each_fact_alone_can_stand_against_it() {
         assert_eq!(codes(facts()), []);
         type Change = fn(&mut Facts);
-        let cases: [(Code, Change); 14] = [
+        let cases: [(Code, Change); 15] = [
             (Code::PROTECTED_BRANCH, |facts| facts.protected = true),
             (Code::NOT_CLEARED, |facts| facts.on_branch = None),
             (Code::NOT_CLEARED, |facts| facts.uncommitted = vec!["a".into()]),
@@ -336,6 +346,7 @@ mod tests {
             (Code::NOT_CLEARED, |facts| facts.profile_changed = true),
             (Code::NOT_CLEARED, |facts| facts.criteria.clear()),
             (Code::NOT_CLEARED, |facts| facts.blocked = Some("a question".into())),
+            (Code::FINALIZATION_EXHAUSTED, |facts| facts.exhausted = Some(4)),
             (Code::NOT_CLEARED, |facts| facts.converted = vec!["a".into()]),
             (Code::NOT_CLEARED, |facts| {
                 let criterion = facts.criteria[0].id.clone();

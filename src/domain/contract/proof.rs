@@ -41,8 +41,12 @@ pub enum Proof {
         #[serde(default)]
         paths: Vec<String>,
     },
-    /// Every path changed since the base lies within `paths` (globs).
-    DiffScope { paths: Vec<String> },
+    /// Every path changed since the base lies within `paths` (globs), and they are at most `max_files`.
+    DiffScope {
+        paths: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_files: Option<u32>,
+    },
     /// Each of `sources` (paths of the tree, or addresses) was read: `criterion.cite` records its content's digest and
     /// when it was read.
     Citation { sources: Vec<String> },

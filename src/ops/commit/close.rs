@@ -11,12 +11,15 @@ use crate::domain::contract::{CriterionId, Strength};
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentId, CommitmentRef};
 use crate::domain::refusal::{Code, Refusal};
+use crate::domain::task::Task;
 use crate::ops::call::Call;
 use crate::ops::op::Op;
+use crate::ops::task::onward;
 use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::integrity;
-use crate::ops::verification::subject::Subject;
+use crate::ops::verification::rejection::{self, Reason};
+use crate::ops::verification::subject::{self, Subject};
 use crate::rules::contract;
 use crate::rules::verification::state::{CannotClose, fulfil};
 
@@ -61,6 +64,7 @@ impl Op for Close {
         let (strength, evidence) = match input.verdict {
             Closing::Fulfilled => {
                 let judged = gate::judge_commitment(call, &Subject::of_commitment(call, &held.value)?)?;
+                refuse_open_ends(call, &held.value, &judged)?;
                 let strength =
                     fulfil(&judged.criteria, held.value.class).map_err(|why| refusal(&held.value, why, &judged))?;
                 // What it is closed on is recorded with it, so that a closed commitment does not show as unmet.
@@ -88,6 +92,49 @@ impl Op for Close {
         };
         Ok(call.record::<Commitment>(&id, ver, closed)?.value)
     }
+}
+
+/// Refuses while work for the commitment is blocked, given up on without progress since, or still being checked.
+fn refuse_open_ends(call: &Call<'_>, commitment: &Commitment, judged: &Judged) -> Result<(), Refusal> {
+    let id = &commitment.id;
+    if let Some(run) = &judged.running {
+        let words = format!("commitment `{id}` has a check under way: `{}`", run.id);
+        let refusal = Refusal::new(Code::FINALIZATION_REJECTED, words).with("commitment", id);
+        let refusal = refusal.with("reason", Reason::CheckRunning).with("running", &run.id);
+        return Err(refusal.next("evidence.show", "shows the run", json!({ "evidence": run.id })));
+    }
+    for task in subject::tasks_of(call, id)?.into_iter().filter(|task| !task.status.is_over()) {
+        if let Some(block) = &task.block {
+            let words = format!("commitment `{id}` waits for task `{}`, which is blocked: {}", task.id, block.reason);
+            let refusal = Refusal::new(Code::FINALIZATION_REJECTED, words).with("commitment", id);
+            let refusal = refusal.with("reason", Reason::Blocked).with("task", &task.id).with("blocked", block);
+            return Err(onward::unblock(refusal.with("lifted_by", rejection::lifted_by(&task)), &task));
+        }
+        if task.rejections.exhausted.is_some() {
+            refuse_exhausted(call, commitment, &task)?;
+        }
+    }
+    Ok(())
+}
+
+fn refuse_exhausted(call: &Call<'_>, commitment: &Commitment, task: &Task) -> Result<(), Refusal> {
+    let unmet = gate::judge(call, &Subject::of_task(call, task)?)?.unmet_ids();
+    if !task.rejections.is_shut(unmet.len()) {
+        return Ok(());
+    }
+    let (refused, id) = (task.rejections.total, &task.id);
+    let words = format!(
+        "commitment `{}` waits for task `{id}`, whose finish was refused {refused} times without progress",
+        commitment.id
+    );
+    let question = "What should be done about the criteria that are not met?";
+    let ask = json!({ "task": id, "reason": "finishing was refused too often", "question": question });
+    Err(Refusal::new(Code::FINALIZATION_EXHAUSTED, words)
+        .with("commitment", &commitment.id)
+        .with("task", id)
+        .with("unmet", unmet)
+        .next("task.block", "asks a person", ask)
+        .next("task.show", "shows who holds it", json!({ "task": id })))
 }
 
 /// Names what changed since; what only a person's word shows asks for the word again.

@@ -72,7 +72,7 @@ impl Op for ListCommitments {
 
 fn item(commitment: Commitment, now: Stamp) -> Item {
     Item {
-        met: format!("{}/{}", commitment.met.len(), commitment.contract.criteria.len()),
+        met: format!("{}/{}", commitment.met.len(), commitment.contract.clone().with_limits().criteria.len()),
         overdue: commitment.closed.is_none() && commitment.until <= now,
         verdict: commitment.closed.map(|closed| closed.verdict),
         objective: commitment.objective.lines().next().unwrap_or_default().to_owned(),

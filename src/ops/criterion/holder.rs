@@ -12,7 +12,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::{Task, TaskEvent};
 use crate::ops::call::{Call, Held};
 use crate::ops::commit::evaluate::refuse_closed;
-use crate::ops::fault;
+use crate::ops::custody;
 use crate::ops::verification::subject::Subject;
 use crate::rules::contract;
 
@@ -93,10 +93,10 @@ impl Holder {
         }
     }
 
-    /// Refuses what is over, and a claimed task that another session holds.
+    /// Refuses what is over, and a claimed task that another session holds, or that the caller's own claim on ran out.
     ///
     /// # Errors
-    /// `CONFLICT`, `TASK_HELD`.
+    /// `CONFLICT`, `TASK_HELD`, `CLAIM_REQUIRED`.
     pub fn refuse_unless_open(&self, call: &Call<'_>) -> Result<(), Refusal> {
         match self {
             Self::Commitment(held) => refuse_closed(&held.value),
@@ -106,14 +106,7 @@ impl Holder {
                     let words = format!("task `{}` is {}", task.id, task.status.name());
                     return Err(Refusal::new(Code::CONFLICT, words).with("task", &task.id).with("status", task.status));
                 }
-                let is_others = |session| Some(session) != call.caller.session.as_ref();
-                let holder = task.live_claim(call.now()).and_then(|claim| claim.session.as_ref());
-                match holder {
-                    Some(session) if is_others(session) && !call.caller.is_person() => {
-                        Err(fault::task_held(task, call.now()))
-                    }
-                    Some(_) | None => Ok(()),
-                }
+                custody::refuse_strangers(call, task)
             }
         }
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::holder::Holder;
-use crate::domain::contract::{Constraint, CriterionId, Limits, Strength, Waiver};
+use crate::domain::contract::{Constraint, CriterionId, LIMITS, Limits, Strength, Waiver};
 use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
@@ -104,6 +104,7 @@ impl Op for ListCriteria {
                     None if integrity::is_held(&state) => From::Kctl,
                     None => From::Profile,
                     Some(one) if subject.terms.criteria_by_person.contains(&one.id) => From::Person,
+                    Some(one) if one.id.as_str() == LIMITS && subject.terms.by_person => From::Person,
                     Some(_) => From::Agent,
                 },
                 id: state.id,

@@ -103,6 +103,7 @@ pub fn facts(call: &Call<'_>, task: &Task, workspace: &Workspace, destination: &
         off_commit: off_commit(git, &subject, &criteria, &commit)?,
         converted: converted.iter().map(ToString::to_string).collect(),
         blocked: task.block.as_ref().map(|block| block.reason.clone()),
+        exhausted: exhausted(task, &criteria),
         branch: workspace.branch.clone(),
         base_branch: base.branch.clone(),
         candidate: Cleared {
@@ -126,6 +127,12 @@ pub fn facts(call: &Call<'_>, task: &Task, workspace: &Workspace, destination: &
 
 fn no_profile() -> Digest {
     Digest::of(b"")
+}
+
+/// How often finishing was refused, if it was given up on and no less is unmet since.
+fn exhausted(task: &Task, criteria: &[CriterionState]) -> Option<u32> {
+    let unmet = criteria.iter().filter(|state| state.required && !state.state.is_settled()).count();
+    task.rejections.is_shut(unmet).then_some(task.rejections.total)
 }
 
 /// Where the candidate stands by evidence.

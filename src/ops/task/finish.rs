@@ -13,6 +13,7 @@ use crate::ops::call::{Call, Held};
 use crate::ops::op::Op;
 use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
+use crate::ops::verification::rejection::Rejection;
 use crate::ops::verification::subject::Subject;
 use crate::rules::contract;
 use crate::rules::verification::state::{Completion, CompletionFacts, CriterionState, completion};
@@ -66,7 +67,7 @@ impl Op for Finish {
         let judged = gate::judge(call, &subject)?;
         let waits_for = needs::unmet(call, &task.value)?;
         if !waits_for.is_empty() || !accepts(&task.value, &judged) {
-            return Err(reject(call, &task, fence, &judged, &waits_for)?);
+            return Err(reject(call, task, fence, &judged, &waits_for)?);
         }
         let evidence = evidence_of(&judged.criteria);
         let contract_digest = subject.contract_digest;
@@ -79,20 +80,20 @@ impl Op for Finish {
 }
 
 fn accepts(task: &Task, judged: &Judged) -> bool {
-    let something_shown = judged.criteria.iter().any(|state| state.required);
-    task.block.is_none() && judged.running.is_none() && judged.unmet().is_empty() && something_shown
+    task.block.is_none() && judged.running.is_none() && judged.unmet().is_empty() && judged.asks_something()
 }
 
-/// Counts the refusal: the ledger keeps how often, so that it outlives processes and conversations.
+/// Counts the refusal: the ledger keeps how often, so that it outlives processes and conversations. A blocked task costs
+/// no attempt: somebody else has to act first.
 fn reject(
     call: &mut Call<'_>,
-    task: &Held<Task>,
+    mut task: Held<Task>,
     fence: u64,
     judged: &Judged,
     waits_for: &[TaskId],
 ) -> Result<Refusal, Refusal> {
-    let unmet = judged.unmet().iter().map(|state| state.id.clone()).collect();
-    let rejected = TaskEvent::FinalizationRejected { fence, unmet, basis: judged.basis.clone() };
-    let task = call.record::<Task>(&task.value.id, task.ver, rejected)?.value;
-    Ok(gate::rejected(&task, judged, waits_for, &task.rejections))
+    if task.value.block.is_none() {
+        task = call.record::<Task>(&task.value.id, task.ver, judged.rejected(fence, None))?;
+    }
+    Ok(Rejection { task: &task.value, judged, waits_for }.refusal())
 }

@@ -38,12 +38,13 @@ impl Assessed {
     pub fn is_answered(&self, fence: Option<u64>) -> bool {
         let record = self.found.fresh.as_ref().and_then(|run| run.record.as_ref());
         let settled = flaky(&self.found.verdicts).is_none();
-        record.is_some_and(|record| told_by(record.verdict) && settled && (fence.is_none() || record.fence == fence))
+        record.is_some_and(|record| told_by(record.verdict) && settled && (fence.is_none() || self.found.under_claim))
     }
 }
 
 /// The files of the subject's work tree as they are now.
 pub fn snapshot(call: &Call<'_>, subject: &Subject) -> Result<Snapshot, Refusal> {
+    subject.changed_from.borrow_mut().clear();
     call.world.trees.snapshot(&subject.work_tree).map_err(fault::of_tree)
 }
 
@@ -105,10 +106,13 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
     }
     let by_name = Query { name: Some(due.key.clone()), limit: MAX_LOOKED_AT, ..Query::all(Kind::Run) };
     let on_input = Query { owner: Some(input.to_string()), ..by_name.clone() };
+    let on_input = call.query::<Run>(&on_input)?.into_iter().map(|held| held.value);
     let on_input: Vec<Run> =
-        call.query::<Run>(&on_input)?.into_iter().map(|held| held.value).filter(|run| is_of(run, due)).collect();
+        on_input.filter(|run| is_of(run, due) && (due.is_run() || is_handed_in_for(run, subject))).collect();
     let verdicts = told(&on_input);
-    let fresh = on_input.into_iter().next();
+    let own = on_input.iter().position(|run| is_under_claim(run, subject));
+    let under_claim = own.is_some() || subject.fence.is_none();
+    let fresh = on_input.into_iter().nth(own.unwrap_or(0));
     let of_task = Query { parent: subject.task.as_ref().map(ToString::to_string), ..by_name };
     let earlier: Vec<Run> =
         call.query::<Run>(&of_task)?.into_iter().map(|held| held.value).filter(|run| run.record.is_some()).collect();
@@ -119,7 +123,28 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
         (None, Some(run)) => changed_since(call, subject, due, run),
         _ => Vec::new(),
     };
-    Ok(Found { fresh, last, changed, unavailable: None, verdicts, regressed_at })
+    Ok(Found { fresh, under_claim, last, changed, unavailable: None, verdicts, regressed_at })
+}
+
+/// Whether `run` counts for the task of `subject` as it is held now. Fences are a task's own: another task's claim with
+/// the same number is another claim.
+fn is_under_claim(run: &Run, subject: &Subject) -> bool {
+    let fence = run.record.as_ref().and_then(|record| record.fence);
+    let task = run.subject.as_ref().and_then(|about| about.task.as_ref());
+    subject.fence.is_none() || (fence == subject.fence && task == subject.task.as_ref())
+}
+
+/// Whether `run` was handed in for this very task or commitment: what somebody said for one contract is not offered for
+/// another that asks the same.
+fn is_handed_in_for(run: &Run, subject: &Subject) -> bool {
+    let Some(about) = &run.subject else { return false };
+    match (&subject.task, &subject.commitment) {
+        (Some(task), Some(commitment)) => {
+            about.task.as_ref() == Some(task) || (about.task.is_none() && about.commitment.as_ref() == Some(commitment))
+        }
+        (Some(task), None) => about.task.as_ref() == Some(task),
+        (None, commitment) => about.commitment == *commitment,
+    }
 }
 
 /// The verdicts of runs that told something, newest first, as far as they used the newest one's tools and environment.
@@ -166,15 +191,27 @@ fn changed_since(call: &Call<'_>, subject: &Subject, due: &Due, run: &Run) -> Ve
 
 /// Paths among `globs` that differ from `head`; no globs name the whole tree.
 fn differing(call: &Call<'_>, subject: &Subject, head: &Oid, globs: &[String]) -> Vec<String> {
-    let Ok(git) = call.repository() else { return Vec::new() };
-    let Ok(changes) = git.changed_since(&subject.work_tree, head) else { return Vec::new() };
-    let among_inputs =
-        |path: &str| globs.is_empty() || crate::rules::scope::compile(globs).is_ok_and(|globs| globs.is_match(path));
-    let mut paths: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
-    paths.retain(|path| among_inputs(path));
+    let mut paths = match crate::rules::scope::compile(globs) {
+        Ok(_) if globs.is_empty() => changed_from(call, subject, head),
+        Ok(globs) => changed_from(call, subject, head).into_iter().filter(|path| globs.is_match(path)).collect(),
+        Err(_) => Vec::new(),
+    };
     paths.dedup();
     paths.truncate(MAX_CHANGED);
     paths
+}
+
+/// Paths that differ from `head`. Every stale criterion asks, most of them about the same commit: the tree is compared
+/// with each but once.
+fn changed_from(call: &Call<'_>, subject: &Subject, head: &Oid) -> Vec<String> {
+    let mut known = subject.changed_from.borrow_mut();
+    known
+        .entry(head.as_str().to_owned())
+        .or_insert_with(|| {
+            let changes = call.repository().ok().and_then(|git| git.changed_since(&subject.work_tree, head).ok());
+            changes.unwrap_or_default().iter().map(|change| change.path.to_string()).collect()
+        })
+        .clone()
 }
 
 /// Judges every criterion of the subject's contract by what was looked up, and whether the work weakens what judges it.

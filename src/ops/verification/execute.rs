@@ -155,7 +155,7 @@ pub fn prove(
     let id = EvidenceId::new(call.world.ids.uuid());
     let finding = match proof {
         Proof::SearchNone { pattern, paths } => search(call, subject, pattern, paths, snapshot),
-        Proof::DiffScope { paths } => scope(call, subject, paths, snapshot)?,
+        Proof::DiffScope { paths, max_files } => scope(call, subject, (paths, *max_files), snapshot)?,
         proof => match proof.path() {
             Some(path) => proofs::of_file(proof, &file(call, subject, path)),
             None => Finding::error("it is not looked up in the tree"),
@@ -197,7 +197,12 @@ fn search(call: &Call<'_>, subject: &Subject, pattern: &str, paths: &[String], s
     search.finish(proofs::control_for(pattern).as_deref())
 }
 
-fn scope(call: &Call<'_>, subject: &Subject, paths: &[String], snapshot: &Snapshot) -> Result<Finding, Refusal> {
+fn scope(
+    call: &Call<'_>,
+    subject: &Subject,
+    (paths, max_files): (&[String], Option<u32>),
+    snapshot: &Snapshot,
+) -> Result<Finding, Refusal> {
     let Some(from) = subject.parted_from(call)? else {
         return Ok(Finding::error("there is no base that changes could be told from"));
     };
@@ -210,7 +215,7 @@ fn scope(call: &Call<'_>, subject: &Subject, paths: &[String], snapshot: &Snapsh
     let changed: Vec<(TreePath, String)> =
         changes.into_iter().map(|change| (change.path.clone(), content(&change.path))).collect();
     let baseline = subject.ground().baseline;
-    Ok(proofs::diff_scope(paths, &changed, baseline))
+    Ok(proofs::diff_scope((paths, max_files), &changed, baseline))
 }
 
 /// A record with what every kind of run has in common.

@@ -6,6 +6,7 @@ pub mod execute;
 pub mod gate;
 pub mod integrity;
 pub mod reading;
+pub mod rejection;
 pub mod subject;
 pub mod suite;
 pub mod supervise;

@@ -1,5 +1,7 @@
 //! What is verified: a contract, the work tree it is judged in, and the base that judges.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::domain::commitment::Commitment;
@@ -25,6 +27,7 @@ use crate::rules::verification::state::Bar;
 pub struct Subject {
     pub task: Option<TaskId>,
     pub commitment: Option<CommitmentId>,
+    /// With the criterion that its limits make, which the digest binds as limits.
     pub contract: Contract,
     pub contract_digest: Digest,
     pub attestations: Vec<Attestation>,
@@ -41,6 +44,8 @@ pub struct Subject {
     pub published: Vec<Run>,
     /// Digests of the whole trees that were published so.
     pub published_inputs: Vec<Digest>,
+    /// By commit: the paths that differ from it, as far as that was asked since the last snapshot.
+    pub changed_from: RefCell<BTreeMap<String, Vec<String>>>,
 }
 
 impl Subject {
@@ -63,10 +68,14 @@ impl Subject {
             && let Some(held) = call.load::<Commitment>(id)?
         {
             subject.contract.criteria = held.value.contract.criteria;
+            if subject.contract.limits.is_none() {
+                subject.contract.limits = held.value.contract.limits;
+            }
             subject.contract_digest = held.value.contract_digest;
             subject.attestations = held.value.attestations;
             subject.terms = held.value.terms;
         }
+        subject.contract = subject.contract.with_limits();
         Ok(subject)
     }
 
@@ -102,7 +111,7 @@ impl Subject {
         };
         let mut subject = Self::in_tree(call, work_tree, workspace)?;
         subject.commitment = Some(commitment.id.clone());
-        subject.contract = commitment.contract.clone();
+        subject.contract = commitment.contract.clone().with_limits();
         subject.contract_digest = commitment.contract_digest.clone();
         subject.attestations.clone_from(&commitment.attestations);
         subject.terms.clone_from(&commitment.terms);
@@ -158,6 +167,7 @@ impl Subject {
             fence: None,
             published: Vec::new(),
             published_inputs: Vec::new(),
+            changed_from: RefCell::default(),
         })
     }
 
@@ -177,7 +187,7 @@ impl Subject {
 
     /// What evidence is held against at `now`.
     pub fn bar(&self, now: Stamp) -> Bar {
-        Bar { fence: self.fence, least: self.least, now }
+        Bar { least: self.least, now }
     }
 
     pub fn judges(&self) -> Judges<'_> {

@@ -6,4 +6,5 @@ pub mod proofs;
 pub mod receipt;
 pub mod state;
 pub mod syntax;
+pub mod turn;
 pub mod verdict;

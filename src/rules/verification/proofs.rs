@@ -208,23 +208,38 @@ fn write_sample(hir: &regex_syntax::hir::Hir, out: &mut Vec<u8>, depth: usize) -
 
 /// Judges which of the `changed` paths are outside `paths`. Dirt that stood before the work began and is identical
 /// still does not count.
-pub fn diff_scope(paths: &[String], changed: &[(TreePath, String)], baseline: &[Dirt]) -> Finding {
+pub fn diff_scope(
+    (paths, max_files): (&[String], Option<u32>),
+    changed: &[(TreePath, String)],
+    baseline: &[Dirt],
+) -> Finding {
     let scope = match scope::compile(paths) {
         Ok(scope) => scope,
         Err(why) => return Finding::error(why),
     };
-    let outside: Vec<TreePath> = changed
-        .iter()
-        .filter(|(path, content)| !baseline.iter().any(|dirt| dirt.path == *path && dirt.content == *content))
-        .filter(|(path, _)| !path.as_str().is_some_and(|path| scope.is_match(path)))
-        .map(|(path, _)| path.clone())
-        .collect();
-    if outside.is_empty() {
-        return Finding::pass();
+    let was_there =
+        |path: &TreePath, content: &String| baseline.iter().any(|dirt| dirt.path == *path && dirt.content == *content);
+    let mut work: Vec<&TreePath> =
+        changed.iter().filter(|(path, content)| !was_there(path, content)).map(|(path, _)| path).collect();
+    // Staged and then changed again it is one file.
+    work.dedup();
+    let mut reasons = Vec::new();
+    // What is not UTF-8 matches no glob but the one for everything.
+    let inside = |path: &TreePath| path.as_str().map_or(paths == ["**"], |path| scope.is_match(path));
+    let outside: Vec<&TreePath> = work.iter().copied().filter(|path| !inside(path)).collect();
+    if !outside.is_empty() {
+        reasons.push(format!("outside the scope: {}", some(&outside)));
     }
-    let more =
-        if outside.len() > MAX_NAMED { format!(" and {} more", outside.len() - MAX_NAMED) } else { String::new() };
-    Finding::fail(format!("outside the scope: {}{more}", names(&outside[..outside.len().min(MAX_NAMED)])))
+    if let Some(max) = max_files.filter(|max| work.len() as u64 > u64::from(*max)) {
+        reasons.push(format!("{} files differ from the base, and at most {max} may: {}", work.len(), some(&work)));
+    }
+    if reasons.is_empty() { Finding::pass() } else { Finding::fail(reasons.join("; ")) }
+}
+
+fn some(paths: &[&TreePath]) -> String {
+    let more = if paths.len() > MAX_NAMED { format!(" and {} more", paths.len() - MAX_NAMED) } else { String::new() };
+    let shown: Vec<TreePath> = paths.iter().take(MAX_NAMED).map(|path| (*path).clone()).collect();
+    format!("{}{more}", names(&shown))
 }
 
 fn names(paths: &[TreePath]) -> String {
@@ -302,9 +317,29 @@ mod tests {
         let changed = [(path("src/a.rs"), "1".to_owned()), (path("notes.txt"), "2".to_owned())];
         let dirt = Dirt { path: path("notes.txt"), content: "2".to_owned() };
         let scope = ["src/**".to_owned()];
-        assert_eq!(diff_scope(&scope, &changed, std::slice::from_ref(&dirt)).verdict, Verdict::Pass);
-        assert_eq!(diff_scope(&scope, &changed, &[]).verdict, Verdict::Fail);
+        let scope = (scope.as_slice(), None);
+        assert_eq!(diff_scope(scope, &changed, std::slice::from_ref(&dirt)).verdict, Verdict::Pass);
+        assert_eq!(diff_scope(scope, &changed, &[]).verdict, Verdict::Fail);
         let edited = [(path("notes.txt"), "3".to_owned())];
-        assert_eq!(diff_scope(&scope, &edited, &[dirt]).verdict, Verdict::Fail);
+        assert_eq!(diff_scope(scope, &edited, &[dirt]).verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn at_most_so_many_files_differ_whatever_stands_twice_or_was_there_before() {
+        let all = ["**".to_owned()];
+        let changed = ["a", "a", "b", "c"].map(|name| (path(name), name.to_owned()));
+        let dirt = Dirt { path: path("c"), content: "c".to_owned() };
+        for (max, baseline, verdict) in [
+            (3, &[][..], Verdict::Pass),
+            (2, &[], Verdict::Fail),
+            (2, &[dirt.clone()], Verdict::Pass),
+            (1, &[dirt], Verdict::Fail),
+        ] {
+            let found = diff_scope((&all, Some(max)), &changed, baseline);
+            assert_eq!(found.verdict, verdict, "{max}: {:?}", found.reasons);
+        }
+        let odd = [(TreePath::new(b"\xff".to_vec()), String::new())];
+        assert_eq!(diff_scope((&all, Some(1)), &odd, &[]).verdict, Verdict::Pass);
+        assert_eq!(diff_scope((&all, Some(0)), &odd, &[]).verdict, Verdict::Fail);
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::contract::{
-    Attestation, Criterion, CriterionId, EvidenceClass, GivenOn, Proof, Strength, Terms, Waiver,
+    Attestation, Criterion, CriterionId, EvidenceClass, GivenOn, LIMITS, Proof, Strength, Terms, Waiver,
 };
 use crate::domain::digest::Digest;
 use crate::domain::id::EvidenceId;
@@ -35,6 +35,21 @@ impl Standing {
     /// Whether nothing more has to be shown for now.
     pub const fn is_settled(self) -> bool {
         matches!(self, Standing::Met | Standing::Waived)
+    }
+
+    pub const fn words(self) -> &'static str {
+        match self {
+            Standing::Met => "met",
+            Standing::NeverChecked => "never checked",
+            Standing::Failed => "failed",
+            Standing::Error => "undecided, its check ended in an error",
+            Standing::Unavailable => "unavailable",
+            Standing::Stale => "stale",
+            Standing::Flaky => "flaky: it passed and failed on the same inputs",
+            Standing::Suspicious => "held back, its pass is suspicious",
+            Standing::InsufficientStrength => "no more than asserted",
+            Standing::Waived => "waived",
+        }
     }
 }
 
@@ -75,8 +90,11 @@ pub struct Last {
 /// What was found in the ledger for one thing that is due.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// The newest finished run of the same definition on the same inputs.
+    /// The newest finished run of the same definition on the same inputs: one that counts under the claim, if there is
+    /// one.
     pub fresh: Option<Run>,
+    /// Whether `fresh` was made for this task under its claim as it is now; true where no claim matters.
+    pub under_claim: bool,
     /// The newest finished run for the same subject, whatever it ran on.
     pub last: Option<Run>,
     /// Paths among the inputs that changed since `last`.
@@ -102,8 +120,6 @@ pub fn flaky(verdicts: &[Verdict]) -> Option<usize> {
 /// What evidence is held against.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
-    /// The claim under which evidence counts; none where no claim matters.
-    pub fence: Option<u64>,
     /// What is weaker does not meet a criterion.
     pub least: Strength,
     pub now: Stamp,
@@ -121,11 +137,11 @@ impl CriterionState {
 
 /// Judges one criterion by what was found.
 pub fn judge(criterion: &Criterion, found: &Found, bar: Bar) -> CriterionState {
-    let Bar { fence, least, now } = bar;
+    let Bar { least, now } = bar;
     let fresh = found.fresh.as_ref().and_then(|run| run.record.as_ref().map(|record| (run, record)));
     let is_accepted = fresh.is_some_and(|(run, _)| run.accepted.is_some());
-    let under_fence = fresh.filter(|(_, record)| fence.is_none() || record.fence == fence);
-    let state = match (under_fence, fresh, &found.last, &found.unavailable) {
+    let under_claim = fresh.filter(|_| found.under_claim);
+    let state = match (under_claim, fresh, &found.last, &found.unavailable) {
         (_, _, _, Some(_)) => Standing::Unavailable,
         (Some((_, record)), ..) if record.is_held_back() && !is_accepted => Standing::Suspicious,
         (Some((run, record)), ..) => match run.verdict().unwrap_or(record.verdict) {
@@ -152,7 +168,7 @@ pub fn judge(criterion: &Criterion, found: &Found, bar: Bar) -> CriterionState {
         // What a person lets count was observed all the same.
         strength: strength(
             state,
-            under_fence.map(|(_, record)| if is_accepted { Strength::Observed } else { record.strength }),
+            under_claim.map(|(_, record)| if is_accepted { Strength::Observed } else { record.strength }),
             &criterion.proof,
         ),
         evidence: shown.map(|run| run.id.clone()),
@@ -289,7 +305,7 @@ pub fn completion(facts: CompletionFacts<'_>) -> Completion {
         Completion::Blocked
     } else if !facts.claimed_done {
         Completion::InProgress
-    } else if facts.criteria.is_empty() {
+    } else if facts.criteria.iter().all(|criterion| criterion.id.as_str() == LIMITS) {
         Completion::ImplementedNotVerified
     } else if required().any(|criterion| criterion.state == Standing::Unavailable) {
         Completion::Blocked
@@ -316,7 +332,8 @@ pub enum CannotClose {
 pub fn fulfil(criteria: &[CriterionState], class: EvidenceClass) -> Result<Strength, CannotClose> {
     let counts = |criterion: &&CriterionState| criterion.required && criterion.state != Standing::Waived;
     let required: Vec<&CriterionState> = criteria.iter().filter(counts).collect();
-    let Some(achieved) = required.iter().map(|criterion| criterion.strength).min() else {
+    let achieved = required.iter().map(|criterion| criterion.strength).min();
+    let Some(achieved) = achieved.filter(|_| required.iter().any(|criterion| criterion.id.as_str() != LIMITS)) else {
         return Err(CannotClose::NothingToCloseOn);
     };
     let ids = |wanted: &dyn Fn(Standing) -> bool| -> Vec<CriterionId> {
