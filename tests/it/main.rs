@@ -30,6 +30,7 @@ mod registry;
 mod rig;
 mod samples;
 mod scenarios;
+mod sealed;
 mod session;
 mod setup;
 mod shut_in;

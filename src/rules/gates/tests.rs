@@ -172,6 +172,7 @@ fn a_tool_is_known_by_its_host_s_table_and_by_nothing_else() {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "arguments are written where they are read")]
 fn read(value: Value) -> Result<Arguments, String> {
     serde_json::from_str(&value.to_string()).map_err(|why| why.to_string())
 }
