@@ -28,6 +28,7 @@ pub mod root;
 pub mod run;
 pub mod secret;
 pub mod session;
+pub mod stagnation;
 pub mod stamp;
 pub mod supervision;
 pub mod task;

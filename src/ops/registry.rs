@@ -46,6 +46,7 @@ pub static OPS: &[Entry] = &[
     entry::<evidence::show::Show>(),
     entry::<evidence::accept::Accept>(),
     entry::<action::evaluate::Evaluate>(),
+    entry::<action::observe::Observe>(),
     entry::<failure::list::ListFailures>(),
     entry::<failure::show::Show>(),
     entry::<failure::explain::Explain>(),

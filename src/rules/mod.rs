@@ -13,6 +13,7 @@ pub mod profile;
 pub mod publication;
 pub mod redaction;
 pub mod scope;
+pub mod stagnation;
 pub mod tools;
 pub mod verification;
 pub mod words;

@@ -22,6 +22,7 @@ mod laboratory;
 mod laws;
 mod leaving;
 mod ledger;
+mod observe;
 mod parallel;
 mod place;
 mod publish;

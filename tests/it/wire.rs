@@ -401,6 +401,7 @@ fn a_dry_run_of_any_operation_changes_nothing() {
         ("criterion.judge", json!({ "task": handed, "criterion": "judged", "confidence": 1, "reason": "x" })),
         ("ticket.open", json!({ "task": handed, "criterion": "AC-1", "capability": "x" })),
         ("reground", json!({ "task": failing })),
+        ("action.observe", json!({ "call": "1", "tool": "file_read", "arguments": { "path": "a.txt" } })),
         ("ledger.rebuild", json!({})),
         ("ledger.backup", json!({ "to": backup })),
         ("ledger.recover", json!({})),
