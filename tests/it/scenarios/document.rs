@@ -12,7 +12,7 @@ Written from the tables `tests/it/scenarios/*.toml` by the test that checks this
 `KCTL_BLESS=1 cargo test --test it scenarios::`.
 
 Each entry is played by a test of its own through the real binary: a git repository with a remote, an agent `ada` with a task and its
-workspace, and a scripted host that asks `action.evaluate` before each of its tools and runs only what is allowed. A row lists all that is
+workspace, and a scripted host that asks `action.evaluate` before each of its tools, runs only what is allowed, and reports it to `action.observe`. A row lists all that is
 asserted, `STEP/PLACE` by JSON pointer in the answer of the step of that name; steps that are named stand in the table.
 No host's own hooks are built yet: the operations that they will call are called over JSON-RPC, and that is not repeated below.
 `.h` are the hardening cases that came with the scenarios, `.o` our own. `logged` counts the events a step recorded, and

@@ -1,16 +1,28 @@
-//! A host as it is scripted: it asks kctl before each tool, runs only what is allowed, and gives the tool's result.
+//! A host as it is scripted: it asks kctl before each tool, runs only what is allowed, and reports what came of it.
 #![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
 
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::place::{Place, write};
 
 /// What the host asks before it runs a tool.
-pub fn question(host: &str, tool: &str, arguments: &Value) -> Value {
-    json!({ "host": host, "tool": tool, "arguments": arguments })
+pub fn question(host: &str, tool: &str, arguments: &Value) -> Map<String, Value> {
+    let members = [("host", json!(host)), ("tool", json!(tool)), ("arguments", arguments.clone())];
+    members.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
+}
+
+/// What it reports afterwards. A status is given only where the tool has one.
+pub fn report(mut question: Map<String, Value>, call: &str, result: &Value) -> Map<String, Value> {
+    question.insert("call".to_owned(), json!(call));
+    if let Some(printed) = result.get("stdout").and_then(Value::as_str) {
+        let all = format!("{printed}{}", result["stderr"].as_str().unwrap_or_default());
+        question.insert("result".to_owned(), json!(all));
+        question.insert("exit".to_owned(), result["status"].clone());
+    }
+    question
 }
 
 /// Runs what was allowed, as Claude Code's tools of these names do. Gives `status` and what was read or printed.

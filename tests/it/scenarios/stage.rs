@@ -25,6 +25,8 @@ pub struct Stage {
     names: BTreeMap<&'static str, String>,
     /// The sessions there are, by agent.
     sessions: BTreeMap<String, String>,
+    /// How many calls the host has reported.
+    calls: u32,
     /// Whether calls may be killed, so that they need not answer.
     killing: bool,
     pub answers: Answers,
@@ -34,7 +36,8 @@ impl Stage {
     pub fn set(given: &Given) -> Self {
         let place = if given.setup == Setup::Untouched { Place::untouched() } else { Place::new() };
         let answers = Answers { named: BTreeMap::new(), last: Value::Null };
-        let mut stage = Self { place, names: BTreeMap::new(), sessions: BTreeMap::new(), killing: false, answers };
+        let mut stage =
+            Self { place, names: BTreeMap::new(), sessions: BTreeMap::new(), calls: 0, killing: false, answers };
         let (main, top) = (stage.place.repo.display().to_string(), stage.place.top().display().to_string());
         let other = stage.place.top().join("other").display().to_string();
         stage.names.extend([("main", main), ("top", top), ("other", other)]);
@@ -192,16 +195,21 @@ impl Stage {
         ran
     }
 
-    /// What a host does for a tool: it asks, and runs only what is allowed.
+    /// What a host does for a tool: it asks, runs only what is allowed, and reports what came of it.
     fn tool(&mut self, step: &Step, tool: &str, dir: &Path) -> Value {
         let arguments = step.with.as_ref().map_or(json!({}), |with| self.filled(with));
         let question = host::question(step.host.as_deref().unwrap_or("claude_code"), tool, &arguments);
-        let mut answer =
-            self.ask("action.evaluate", step.by.as_deref(), question.as_object().expect("it is one").clone(), dir);
+        let mut answer = self.ask("action.evaluate", step.by.as_deref(), question.clone(), dir);
         let allowed = answer["data"]["allowed"] == true;
         answer["ran"] = json!(allowed);
         if allowed {
-            answer["result"] = host::run(&self.place, dir, tool, &arguments);
+            let result = host::run(&self.place, dir, tool, &arguments);
+            if step.by.as_deref() != Some("nobody") && self.ledger().exists() {
+                self.calls += 1;
+                let report = host::report(question, &format!("call-{}", self.calls), &result);
+                answer["observed"] = self.ask("action.observe", step.by.as_deref(), report, dir);
+            }
+            answer["result"] = result;
         }
         answer
     }
@@ -317,7 +325,10 @@ impl Stage {
 
 /// Whether a step did what it was for: a call was answered, a tool was run, a program ended with 0.
 fn went_well(answer: &Value) -> bool {
-    answer.get("error").is_none() && answer["ran"] != false && answer.get("status").is_none_or(|status| status == 0)
+    let refused = [answer.get("error"), answer.get("observed").and_then(|observed| observed.get("error"))];
+    refused.iter().all(Option::is_none)
+        && answer["ran"] != false
+        && answer.get("status").is_none_or(|status| status == 0)
 }
 
 /// How a process ended and what it printed, as JSON where it is.
