@@ -1,8 +1,22 @@
 //! An operation as the doors see it: its name, its schemas and what it does, without the code that runs it.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::effect::{Custody, Effect};
+
+/// Nouns that are another word for one that has the operations.
+pub const SYNONYMS: [(&str, &str); 1] = [("run", "evidence")];
+
+/// The operation's name for `name`, whose noun may be another word for it: `evidence.log` for `run.log`.
+pub fn canonical(name: &str) -> Cow<'_, str> {
+    let Some((noun, verb)) = name.split_once('.') else { return Cow::Borrowed(name) };
+    match SYNONYMS.iter().find(|(word, _)| *word == noun) {
+        Some((_, meant)) => Cow::Owned(format!("{meant}.{verb}")),
+        None => Cow::Borrowed(name),
+    }
+}
 
 /// One operation. Doors render flags, help, tools and references from it and from nothing else.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +45,8 @@ pub struct OpInfo {
     /// Members of `data`, as such paths, that are texts: shown line by line behind everything else. One that is hidden
     /// as well is shown there on asking for more.
     pub texts: &'static [&'static str],
+    /// The member of `data` that, where it is there, is all that is printed without `--json`: a text for other programs.
+    pub raw: Option<&'static str>,
     /// The member of `data` that says whether what was asked about holds. Where it is false the command line exits as
     /// for `CHECKS_FAILED`: the call did its work, and the news is bad.
     pub holds: Option<&'static str>,

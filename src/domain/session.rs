@@ -24,7 +24,19 @@ pub enum SessionEvent {
     Renewed { until: Stamp },
     #[serde(rename = "session.released")]
     Released {},
+    /// A call of the session that would have changed something, and was told no.
+    #[serde(rename = "session.refused")]
+    Refused {
+        op: String,
+        code: String,
+        /// Of the idempotency key and the request, where the call had a key: asked again, it is counted once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Digest>,
+    },
 }
+
+/// How many requests with a key a session remembers as refused.
+pub const MAX_KEYED_REFUSALS: usize = 16;
 
 /// A session as the ledger knows it. The token itself is never stored, only its digest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +49,10 @@ pub struct Session {
     pub acquired_at: Stamp,
     pub until: Stamp,
     pub released: bool,
+    /// How many of its calls were refused, of those that count.
+    pub refused: u64,
+    /// The last requests with an idempotency key that were.
+    pub refused_requests: Vec<Digest>,
 }
 
 impl Session {
@@ -61,6 +77,8 @@ impl Entity for Session {
             acquired_at: Stamp(0),
             until: Stamp(0),
             released: false,
+            refused: 0,
+            refused_requests: Vec::new(),
         }
     }
 
@@ -76,6 +94,12 @@ impl Entity for Session {
             }
             SessionEvent::Renewed { until } => self.until = *until,
             SessionEvent::Released {} => self.released = true,
+            SessionEvent::Refused { request, .. } => {
+                self.refused = self.refused.saturating_add(1);
+                self.refused_requests.extend(request.clone());
+                let over = self.refused_requests.len().saturating_sub(MAX_KEYED_REFUSALS);
+                self.refused_requests.drain(..over);
+            }
         }
         self
     }

@@ -25,6 +25,7 @@ use crate::ports::ledger::{Cursor, Ledger, MAX_PAGE, Query, Row, Views};
 use super::base::Base;
 use super::fault;
 use super::redact;
+use super::refusals;
 use super::world::World;
 
 /// How many ids a prefix that fits several of them is answered with.
@@ -58,6 +59,10 @@ pub struct Call<'w> {
     /// Where the remote said, in this call, that bases are. In a dry run nothing of it is recorded.
     pub(super) asked: Vec<SeenBase>,
     pub(super) in_step: bool,
+    /// Codes of refusals that what this call has recorded already tells of.
+    pub(super) refusals: Vec<String>,
+    /// How many of them are durable.
+    pub(super) kept_refusals: usize,
     /// Values that no record may hold: the caller's own token.
     pub(super) secrets: Vec<String>,
 }
@@ -255,6 +260,7 @@ impl<'w> Call<'w> {
         assert!(self.in_step, "an event is only recorded inside a step");
         let ledger = self.ledger.as_mut().ok_or_else(fault::not_initialised)?;
         let id = draft.id;
+        self.refusals.extend(refusals::recorded_by(&draft.event));
         ledger.append(&[draft]).map_err(fault::of_ledger)?;
         self.events.push(id);
         Ok(())
@@ -290,11 +296,12 @@ impl<'w> Call<'w> {
     pub(super) fn end(&mut self, keep: bool) -> Result<(), Refusal> {
         self.in_step = false;
         let ledger = self.ledger.as_mut().ok_or_else(fault::not_initialised)?;
-        if keep {
-            return ledger.commit().map_err(fault::of_ledger);
+        let ended = if keep { ledger.commit().map_err(fault::of_ledger) } else { Ok(ledger.rollback()) };
+        match keep && ended.is_ok() {
+            true => self.kept_refusals = self.refusals.len(),
+            false => self.refusals.truncate(self.kept_refusals),
         }
-        ledger.rollback();
-        Ok(())
+        ended
     }
 
     pub fn propose(&mut self, op: &str, why: impl Into<String>, params: Value) {

@@ -55,6 +55,8 @@ pub trait Op {
     const HIDDEN: &'static [&'static str] = &[];
     /// Members that are texts, shown behind everything else: `OpInfo::texts`.
     const TEXTS: &'static [&'static str] = &[];
+    /// The member that, where it is there, is all that a person sees: `OpInfo::raw`.
+    const RAW: Option<&'static str> = None;
     /// The member of the output that says whether what was asked about holds.
     const HOLDS: Option<&'static str> = None;
     /// Members of the output that are a secret (I12): a stored answer has `null` in their place.
@@ -112,6 +114,7 @@ pub const fn entry<T: Op + 'static>() -> Entry {
             columns: T::COLUMNS,
             hidden: T::HIDDEN,
             texts: T::TEXTS,
+            raw: T::RAW,
             holds: T::HOLDS,
         },
         needs: T::NEEDS,

@@ -2,9 +2,10 @@
 
 use super::op::{Entry, entry};
 use super::{
-    action, catalogue, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, publication,
-    session, status, task, ticket, turn, uninstall, validate, workspace,
+    action, catalogue, check, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, metrics,
+    publication, session, status, task, ticket, turn, uninstall, validate, workspace,
 };
+use crate::domain::op_info;
 
 pub static OPS: &[Entry] = &[
     entry::<init::Init>(),
@@ -42,8 +43,12 @@ pub static OPS: &[Entry] = &[
     entry::<workspace::prune::Prune>(),
     entry::<context::Resolve>(),
     entry::<validate::Validate>(),
+    entry::<check::list::ListChecks>(),
+    entry::<check::show::Show>(),
+    entry::<check::run::RunCheck>(),
     entry::<evidence::list::ListEvidence>(),
     entry::<evidence::show::Show>(),
+    entry::<evidence::log::Log>(),
     entry::<evidence::accept::Accept>(),
     entry::<action::evaluate::Evaluate>(),
     entry::<action::observe::Observe>(),
@@ -73,6 +78,7 @@ pub static OPS: &[Entry] = &[
     entry::<publication::publish::Publish>(),
     entry::<publication::list::ListPublications>(),
     entry::<publication::gate::GatePush>(),
+    entry::<metrics::Show>(),
     entry::<ledger::log::Log>(),
     entry::<ledger::verify::Verify>(),
     entry::<ledger::rebuild::Rebuild>(),
@@ -85,6 +91,7 @@ pub static OPS: &[Entry] = &[
 
 /// The operation called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
+    let name = op_info::canonical(name);
     OPS.iter().find(|entry| entry.info.name == name)
 }
 

@@ -27,6 +27,7 @@ use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
 use crate::ops::verification::{gate, integrity};
 use crate::rules::inputs;
+use crate::rules::near::near;
 use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
@@ -79,7 +80,7 @@ pub struct Shown {
     seconds: f64,
     reasons: Vec<String>,
     criteria: Vec<CriterionId>,
-    evidence: Option<EvidenceId>,
+    pub evidence: Option<EvidenceId>,
     /// Tests as the output counts them.
     tests: Option<Tests>,
     /// The first of what failed; `evidence.show` has them all.
@@ -110,6 +111,19 @@ pub struct Out {
     parallel_bound: Option<usize>,
 }
 
+impl Shown {
+    pub fn is_of(&self, check: &str) -> bool {
+        self.check == check
+    }
+
+    pub fn passed(&self) -> bool {
+        self.verdict == Verdict::Pass
+    }
+}
+
+/// The columns of results.
+pub const COLUMNS: &[&str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
+
 pub struct Validate;
 
 impl Op for Validate {
@@ -120,7 +134,7 @@ impl Op for Validate {
     const SPAN: Span = Span::Steps;
     const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["task"];
-    const COLUMNS: &'static [&'static str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
+    const COLUMNS: &'static [&'static str] = COLUMNS;
     const HOLDS: Option<&'static str> = Some("verified");
     const HIDDEN: &'static [&'static str] = &[
         "scope",
@@ -152,22 +166,48 @@ impl Op for Validate {
             Scope::Branch
         });
         let due = wanted(&subject, scope, &input)?;
-        let before = assess::snapshot(call, &subject)?;
-        warn_of_links(call, &subject, &due, &before);
-        let assessed = assess::look_up(call, &subject, due, &before)?;
-        let base = if input.baseline {
-            let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
-            Some(baseline::show(call, &subject, &due)?)
-        } else {
-            None
-        };
-        let done = suite::show(call, &subject, assessed, &before, input.rerun)?;
-        // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
-        let after = if done.ran() { assess::snapshot(call, &subject)? } else { before };
-        let told = |(due, came): (Due, Came)| against(told(&due, came.clone()), &due, came, base.as_deref());
-        let results = done.came.into_iter().map(told).collect();
-        answer(call, &subject, scope, results, (&after, done.bound))
+        let done = carry_out(call, &subject, due, How { rerun: input.rerun, baseline: input.baseline })?;
+        answer(call, &subject, scope, done)
     }
+}
+
+/// What came of what was due, and the tree after it.
+pub struct Done {
+    pub results: Vec<Shown>,
+    pub after: Snapshot,
+    /// How many checks could run at once, if some had to wait for that.
+    pub bound: Option<usize>,
+}
+
+/// What is asked beside running what has no fresh evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// What has fresh evidence is run as well.
+    pub rerun: bool,
+    /// The checks are run on the accepted base as well.
+    pub baseline: bool,
+}
+
+/// Shows everything of `due` that has no fresh evidence. There is no other way to run a check.
+///
+/// # Errors
+/// When the tree or the ledger cannot be read, or what came of a check cannot be recorded.
+pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How) -> Result<Done, Refusal> {
+    let before = assess::snapshot(call, subject)?;
+    warn_of_links(call, subject, &due, &before);
+    let assessed = assess::look_up(call, subject, due, &before)?;
+    let base = if how.baseline {
+        let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
+        Some(baseline::show(call, subject, &due)?)
+    } else {
+        None
+    };
+    let done = suite::show(call, subject, assessed, &before, how.rerun)?;
+    // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
+    let after = if done.ran() { assess::snapshot(call, subject)? } else { before };
+    let told = |(due, came): (Due, Came)| against(told(&due, came.clone()), &due, came, base.as_deref());
+    let results = done.came.into_iter().map(told).collect();
+    Ok(Done { results, after, bound: done.bound })
 }
 
 /// How many links a warning names.
@@ -207,9 +247,12 @@ fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refus
     if !input.checks.is_empty() {
         let all: Vec<String> = due.iter().map(Due::title).collect();
         if let Some(unknown) = input.checks.iter().find(|name| !all.contains(&name.to_string())) {
+            let near = near(unknown.as_str(), all.iter().map(String::as_str));
             return Err(Refusal::new(Code::CHECK_UNKNOWN, format!("no check `{unknown}` is due here"))
                 .with("field", "checks")
-                .with("known", all));
+                .with("near", near)
+                .with("known", &all)
+                .next("check.list", "lists the checks that are declared, due or not", json!({})));
         }
         due.retain(|one| input.checks.iter().any(|name| one.title() == name.as_str()));
     }
@@ -293,9 +336,9 @@ fn answer(
     call: &mut Call<'_>,
     subject: &Subject,
     scope: Scope,
-    results: Vec<Shown>,
-    (after, bound): (&Snapshot, Option<usize>),
+    Done { results, after, bound }: Done,
 ) -> Result<Out, Refusal> {
+    let after = &after;
     let assessed = assess::look_up(call, subject, subject.due(false), after)?;
     let criteria = assess::criteria(call, subject, &assessed, after)?;
     let candidate = execute::candidate(call, subject, after)?;
@@ -332,7 +375,7 @@ fn propose(
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
     {
-        call.propose("evidence.show", "shows the whole output", json!({ "evidence": evidence, "output": true }));
+        call.propose("evidence.log", "pages through the whole output", json!({ "evidence": evidence }));
     }
     if results.is_empty() {
         call.warn("nothing_due", "no criterion and no required check asks for anything here");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::answer::{Answer, Receipt, Warning};
 use crate::domain::caller::{Caller, Door, Grade};
-use crate::domain::digest::Digest;
+use crate::domain::digest::{Digest, Fields};
 use crate::domain::effect::Effect;
 use crate::domain::id::SessionId;
 use crate::domain::refusal::{Code, Refusal};
@@ -16,6 +16,7 @@ use super::call::Call;
 use super::custody;
 use super::fault;
 use super::op::{Entry, Needs, Prepared, Span};
+use super::refusals;
 use super::registry;
 use super::seen;
 use super::world::World;
@@ -64,7 +65,11 @@ pub fn call(
     };
     let key = envelope.idempotency_key.as_deref().filter(|_| entry.info.effect.changes() && !call.dry_run);
     let key = key.map(|key| Key { stored_as: owned_by(&call.caller, key), shown: key, request });
-    run(&mut call, entry, prepared, key.as_ref())
+    let done = run(&mut call, entry, prepared, key.as_ref());
+    if let Err(refusal) = &done {
+        refusals::count(&mut call, entry, refusal, key.map(|key| key.digest()).as_ref());
+    }
+    done
 }
 
 /// An idempotency key as one caller gave it.
@@ -74,6 +79,14 @@ struct Key<'k> {
     shown: &'k str,
     /// Digest of the operation and its parameters.
     request: Digest,
+}
+
+impl Key<'_> {
+    /// Of the key and of what was asked under it.
+    fn digest(&self) -> Digest {
+        let mut fields = Fields::new();
+        fields.push(self.shown.as_bytes()).push(self.request.as_str().as_bytes()).finish()
+    }
 }
 
 fn owned_by(caller: &Caller, key: &str) -> String {
@@ -171,6 +184,8 @@ fn open<'w>(world: &'w World<'w>, entry: &Entry, dry_run: bool) -> Result<Call<'
         claim: None,
         base: std::cell::OnceCell::new(),
         in_step: false,
+        refusals: Vec::new(),
+        kept_refusals: 0,
         secrets: Vec::new(),
         asked: Vec::new(),
     };

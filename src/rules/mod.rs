@@ -8,6 +8,7 @@ pub mod failure;
 pub mod gates;
 pub mod inputs;
 pub mod integrity;
+pub mod metrics;
 pub mod near;
 pub mod profile;
 pub mod publication;

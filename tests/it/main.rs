@@ -38,6 +38,7 @@ mod shut_in;
 mod small;
 mod supervision;
 mod task;
+mod telemetry;
 mod terminal;
 mod terms;
 mod turn;

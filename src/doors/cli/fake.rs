@@ -149,6 +149,7 @@ const fn op(name: &'static str, about: &'static str, effect: Effect, input_schem
         columns: &[],
         hidden: &[],
         texts: &[],
+        raw: None,
         holds: None,
     }
 }

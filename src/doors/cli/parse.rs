@@ -11,7 +11,7 @@ use super::leaf::Leaf;
 use super::source::Console;
 use super::tree::{noun_help, root_help, styled};
 use super::{catalogue, fault};
-use crate::domain::op_info::OpInfo;
+use crate::domain::op_info::{OpInfo, SYNONYMS};
 use crate::domain::refusal::{Code, Refusal};
 use crate::rules::near::{MAX_COMPARED_CHARS, near};
 
@@ -62,6 +62,15 @@ pub fn parse(args: &[OsString], ops: &[OpInfo], console: &mut Console<'_>) -> Re
     let mut parser = Parser { ops, console, globals: Globals::default() };
     let action = parser.root(args)?;
     Ok(Parsed { globals: parser.globals, action })
+}
+
+/// The operation that a noun means by itself: where nothing else can be done to it than showing it.
+fn only_show<'o>(noun: &str, ops: &'o [OpInfo]) -> Option<&'o OpInfo> {
+    let mut of_noun = ops.iter().filter(|info| info.noun() == noun);
+    match (of_noun.next(), of_noun.next()) {
+        (Some(only), None) if only.verb() == Some("show") => Some(only),
+        _ => None,
+    }
 }
 
 /// What one stage found: a word and what follows it, or an end.
@@ -115,10 +124,11 @@ impl Parser<'_, '_> {
 
     fn noun(&mut self, noun: &str, rest: &[OsString]) -> Result<Action, Refusal> {
         let name = noun.replace('-', "_");
+        let name = SYNONYMS.iter().find(|(word, _)| *word == name).map_or(name, |(_, meant)| (*meant).to_owned());
         let ops = self.ops;
         let of_noun = || ops.iter().filter(|info| info.noun() == name);
         let has_verbs = of_noun().any(|info| info.verb().is_some());
-        let single = of_noun().find(|info| info.verb().is_none());
+        let single = of_noun().find(|info| info.verb().is_none()).or_else(|| only_show(&name, ops));
         let built_in = builtin::command(noun);
         if !has_verbs {
             return match (single, built_in) {

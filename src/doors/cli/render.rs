@@ -84,7 +84,7 @@ pub fn answer(answer: &Answer, op: Option<&OpInfo>, ops: &[OpInfo], look: &Look)
             stderr.push_str("nothing to show\n");
         }
         data => {
-            stdout = layout.whole(data);
+            stdout = raw(data, op).unwrap_or_else(|| layout.whole(data));
             if stdout.is_empty() {
                 stderr.push_str("nothing to show\n");
             }
@@ -95,6 +95,12 @@ pub fn answer(answer: &Answer, op: Option<&OpInfo>, ops: &[OpInfo], look: &Look)
         stderr.clear();
     }
     Printed { stdout, stderr }
+}
+
+/// The text that is printed as it is, line by line, if `op` has one and it is there.
+fn raw(data: &Value, op: Option<&OpInfo>) -> Option<String> {
+    let text = data[op?.raw?].as_str()?;
+    Some(text.lines().fold(String::new(), |all, line| all + &neutral(line) + "\n"))
 }
 
 /// Warnings, cuts, the receipt and what can be done next.

@@ -8,7 +8,7 @@ use crate::domain::fold::Kind;
 use crate::domain::id::{EvidenceId, EvidenceRef, Oid, TaskId, TaskRef};
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::Refusal;
-use crate::domain::run::{Level, Run};
+use crate::domain::run::{Level, Run, Verdict};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::{Call, List, page};
 use crate::ops::op::Op;
@@ -23,12 +23,40 @@ pub struct In {
     /// Only runs of this check
     #[serde(default)]
     check: Option<CheckName>,
+    /// Only those that ended so, or run (default: all)
+    #[serde(default)]
+    verdict: Option<Wanted>,
     /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
     /// The last row of the page before
     #[serde(default)]
     after: Option<EvidenceRef>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Wanted {
+    Pass,
+    Fail,
+    Error,
+    Unavailable,
+    Skipped,
+    /// Also what was abandoned: its supervisor died, and nothing was recorded.
+    Running,
+}
+
+impl Wanted {
+    const fn status(self) -> &'static str {
+        match self {
+            Wanted::Pass => Verdict::Pass.name(),
+            Wanted::Fail => Verdict::Fail.name(),
+            Wanted::Error => Verdict::Error.name(),
+            Wanted::Unavailable => Verdict::Unavailable.name(),
+            Wanted::Skipped => Verdict::Skipped.name(),
+            Wanted::Running => "running",
+        }
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -53,8 +81,10 @@ impl Op for ListEvidence {
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
     const COLUMNS: &'static [&'static str] = &["id", "about", "verdict", "level", "task", "at", "reasons"];
-    const EXAMPLES: &'static [(&'static str, &'static str)] =
-        &[("kctl evidence list --task t-7k2 --check tests", "every run of one check for one task")];
+    const EXAMPLES: &'static [(&'static str, &'static str)] = &[
+        ("kctl evidence list --task t-7k2 --check tests", "every run of one check for one task"),
+        ("kctl run list --verdict fail", "what failed; `run` is another word for `evidence`"),
+    ];
     type In = In;
     type Out = List<Item>;
 
@@ -64,6 +94,7 @@ impl Op for ListEvidence {
             parent: input.task.map(|task| call.task(&task)).transpose()?.map(|held| held.value.id.to_string()),
             name: input.check.map(|check| format!("check:{check}")),
             after: input.after.map(|after| call.cursor(Kind::Run, after.as_str())).transpose()?,
+            statuses: input.verdict.map(Wanted::status).into_iter().collect(),
             limit: limit + 1,
             ..Query::all(Kind::Run)
         };

@@ -2,4 +2,5 @@
 
 pub mod accept;
 pub mod list;
+pub mod log;
 pub mod show;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::log;
 use crate::domain::answer::Truncation;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{EvidenceId, EvidenceRef};
@@ -10,7 +11,6 @@ use crate::domain::refusal::Refusal;
 use crate::domain::run::{Record, Subject};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::Call;
-use crate::ops::fault;
 use crate::ops::op::Op;
 
 /// How much of an output one answer carries, in bytes: its end.
@@ -76,16 +76,14 @@ impl Op for Show {
 }
 
 fn text(call: &mut Call<'_>, digest: &crate::domain::digest::Digest) -> Result<String, Refusal> {
-    let bytes =
-        call.artifacts()?.load(digest, crate::ports::runner::MAX_OUTPUT_BYTES as u64).map_err(fault::of_artifact)?;
-    let whole = String::from_utf8_lossy(&bytes);
+    let whole = log::stored(call, digest)?;
     let mut start = whole.len().saturating_sub(MAX_SHOWN_BYTES);
     while !whole.is_char_boundary(start) {
         start += 1;
     }
     if start > 0 {
         let (limit, total) = (MAX_SHOWN_BYTES as u64, Some(whole.len() as u64));
-        let how = format!("the whole output is the artifact `{digest}` of this ledger");
+        let how = "`evidence.log` pages through all of it".to_owned();
         call.truncated.push(Truncation { what: "output".to_owned(), limit, total, how });
     }
     Ok(whole[start..].to_owned())

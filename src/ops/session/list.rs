@@ -34,6 +34,8 @@ pub struct Item {
     state: &'static str,
     acquired_at: Stamp,
     expires_at: Stamp,
+    /// How many of its calls were refused, of those that count.
+    refused: u64,
     /// Tasks it holds.
     claims: Vec<TaskId>,
 }
@@ -45,7 +47,7 @@ impl Op for ListSessions {
     const ABOUT: &'static str = "List sessions and what they hold";
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
-    const COLUMNS: &'static [&'static str] = &["session", "agent", "host", "state", "expires_at", "claims"];
+    const COLUMNS: &'static [&'static str] = &["session", "agent", "host", "state", "expires_at", "refused", "claims"];
     type In = In;
     type Out = List<Item>;
 
@@ -81,6 +83,7 @@ fn item(call: &Call<'_>, session: Session, now: Stamp) -> Result<Item, Refusal> 
         host: session.host,
         acquired_at: session.acquired_at,
         expires_at: session.until,
+        refused: session.refused,
         claims,
     })
 }

@@ -85,6 +85,8 @@ fn sessions() -> Vec<SessionEvent> {
         acquired(None),
         SessionEvent::Renewed { until: until() },
         SessionEvent::Released {},
+        SessionEvent::Refused { op: "task.finish".into(), code: "CLAIM_REQUIRED".into(), request: None },
+        SessionEvent::Refused { op: "publish".into(), code: "NOT_CLEARED".into(), request: Some(digest()) },
     ]
 }
 
