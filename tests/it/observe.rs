@@ -1,5 +1,6 @@
 //! What a host reports of its finished calls: recorded once, judged beside what was seen before, and never evidence.
 #![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
 use std::path::Path;
 
@@ -124,6 +125,46 @@ fn a_call_is_recorded_once_however_often_it_is_reported_and_its_id_is_its_own() 
     let dry = json!({ "call": "dry", "tool": "file_read", "arguments": { "path": "a.txt" }, "dry_run": true });
     assert_eq!(host.agent.ok("action.observe", dry)["advice"], "go_on");
     assert_eq!(observed(), 2);
+}
+
+/// Hosts run tools side by side, and send a report again that they had no answer to.
+#[test]
+fn of_reports_that_come_at_once_each_is_recorded_once() {
+    let place = Place::new();
+    let host = Host::new(&place);
+    let report = |call: &str| json!({ "call": call, "tool": "file_read", "arguments": { "path": "src/lib.txt" }, "session": host.agent.session });
+    let same = ["toolu_01T1x1fJ34qAmk2tNTrN7Up6"; 6];
+    let other = ["call_zLVzUR0rIRAYqZSm6eNL3mGk", "item_9", "019a5d3e-77c1-7d3f-b2a4-4be6e5f0c111"];
+    let answers: Vec<Value> = std::thread::scope(|scope| {
+        let place = &place;
+        let reports = same.iter().chain(&other).map(|call| report(call));
+        let threads: Vec<_> = reports
+            .map(|report| scope.spawn(move || place.call("action.observe", report).expect("recorded")))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("it ends")).collect()
+    });
+    assert!(answers[..6].iter().all(|answer| answer["data"] == answers[0]["data"]), "{answers:#?}");
+    let log = place.log();
+    let recorded = log.iter().filter(|event| event["type"] == "action.observed");
+    let mut calls: Vec<String> = recorded.map(|event| text(&event["body"]["observation"]["call"])).collect();
+    calls.sort();
+    let mut expected = [&same[..1], &other].concat();
+    expected.sort_unstable();
+    assert_eq!(calls, expected, "an id is no secret, and is kept as it is");
+}
+
+/// What was done was done, whatever state the place is in.
+#[test]
+fn a_profile_that_cannot_be_read_and_a_workspace_that_is_gone_keep_no_report_out() {
+    let place = Place::new();
+    let host = Host::new(&place);
+    let task = host.agent.claimed(json!({ "title": "one", "criteria": ["check:test"] }));
+    let tree = host.agent.workspace(&task);
+    std::fs::remove_dir_all(&tree).expect("removed");
+    let ran = || host.did("process", json!({ "command": "make" }), json!({ "exit": 2, "result": "no rule" }));
+    assert_eq!(ran()["data"]["advice"], "go_on");
+    place.rebase_profile("version = 1\n[checks");
+    assert!(warned(&ran()).contains(&"check_unknown".to_owned()));
 }
 
 #[test]

@@ -39,11 +39,24 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    pub fn of(call: &Call<'_>, task: Option<&Task>, input: &In, (line, key): (String, Key)) -> Result<Self, Refusal> {
+    pub fn of(
+        call: &mut Call<'_>,
+        task: Option<&Task>,
+        input: &In,
+        (line, key): (String, Key),
+    ) -> Result<Self, Refusal> {
         let report = input.result.as_deref().map(|text| read(call, &key, text, input.exit)).transpose()?;
         let subject = match task {
-            Some(task) => Subject::of_task(call, task)?,
-            None => Subject::of_tree(call)?,
+            Some(task) => Subject::of_task(call, task),
+            None => Subject::of_tree(call),
+        };
+        let subject = match subject {
+            Ok(subject) => subject,
+            // What was done was done, whether or not anybody can say which check it was.
+            Err(why) => {
+                call.warn("check_unknown", format!("which check the command is cannot be told: {why}"));
+                return Ok(Self { key, line, report, check: None, criterion: None });
+            }
         };
         let check = subject.judge().and_then(|profile| stagnation::check_of(profile, &key));
         let check = check.map(|(name, _)| name.clone());

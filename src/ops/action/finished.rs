@@ -19,6 +19,8 @@ use crate::rules::{failure, stagnation};
 
 /// The largest file whose content is digested, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// The most files of one call whose content is digested.
+const MAX_FILES: usize = 64;
 /// The longest result that is digested here, in bytes.
 pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
 /// The longest id of a call, a turn or a process, in bytes.
@@ -98,12 +100,19 @@ fn looked_for(call: &Call<'_>, input: &In, tool: &Tool) -> Result<Finished, Refu
 fn files(call: &mut Call<'_>, input: &In, tool: &Tool) -> Result<Finished, Refusal> {
     let given = gates::paths(tool, &input.arguments).map_err(|(member, why)| misfit(member, why))?;
     let mut files = Vec::new();
-    let mut total = 0;
+    let (mut total, mut left_out) = (0, 0);
     for given in given {
         let (path, reached) = inside(call, &given)?;
+        if files.len() == MAX_FILES {
+            left_out += 1;
+            continue;
+        }
         let (content, lines) = content(call, &path, &reached)?;
         total = lines;
         files.push(Touched { path, content });
+    }
+    if left_out > 0 {
+        call.warn("not_digested", format!("{left_out} files beyond the first {MAX_FILES} are not recorded"));
     }
     let read = files.first().filter(|_| tool.capability == Capability::FileRead);
     let subject = match read {
