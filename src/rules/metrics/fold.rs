@@ -82,11 +82,14 @@ impl Metrics {
             Event::Commitment(CommitmentEvent::Closed { verdict: Closing::Fulfilled, .. }) => {
                 self.add(on, Metric::Finalizations, &[CLOSE, "accepted"]);
             }
-            // What attempts looked like is told by their runs. That an action was observed is counted among the events.
-            Event::Failure(FailureEvent::Observed { .. })
-            | Event::Run(RunEvent::Accepted { .. })
-            | Event::Action(_) => {}
-            Event::Commitment(_) | Event::Root(_) | Event::Session(_) | Event::Workspace(_) | Event::Finding(_) => {}
+            // What attempts looked like is told by their runs.
+            Event::Failure(FailureEvent::Observed { .. }) | Event::Run(RunEvent::Accepted { .. }) => {}
+            Event::Action(_)
+            | Event::Commitment(_)
+            | Event::Root(_)
+            | Event::Session(_)
+            | Event::Workspace(_)
+            | Event::Finding(_) => {}
         }
     }
 
