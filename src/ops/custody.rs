@@ -6,7 +6,7 @@ use crate::domain::effect::Custody;
 use crate::domain::id::{SessionId, SessionRef, TaskId, TaskRef};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::session::Session;
-use crate::domain::task::{Task, TaskStatus};
+use crate::domain::task::{Claim, Task, TaskStatus};
 use crate::domain::workspace::{Workspace, WorkspaceStatus};
 use crate::ports::world::token_digest;
 
@@ -201,20 +201,26 @@ pub fn held(call: &Call<'_>, task: &Task) -> Result<Refusal, Refusal> {
     Ok(refusal.with("takeable", true).next("task.takeover", why, params))
 }
 
-/// Refuses a session that makes evidence for a task which another session holds, or whose claim ran out: what it
-/// shows would count for work that is not its own any more. Whoever calls without a session works for nobody.
+/// Whether the caller's session works on `task`, which another session holds. Whoever calls without a session works for
+/// nobody.
+pub fn is_stranger(call: &Call<'_>, task: &Task) -> bool {
+    let holder = task.claim.as_ref().and_then(|claim| claim.session.as_ref()).filter(|_| !task.status.is_over());
+    matches!((&call.caller.session, holder), (Some(session), Some(holder)) if session != holder)
+}
+
+/// Refuses a session that hands something in for a task which another session holds, or whose claim ran out: what it
+/// shows would count for work that is not its own any more.
 ///
 /// # Errors
 /// `TASK_HELD`, or `CLAIM_REQUIRED` with how to take the lease again.
 pub fn refuse_strangers(call: &Call<'_>, task: &Task) -> Result<(), Refusal> {
-    let (Some(session), Some(claim)) = (&call.caller.session, &task.claim) else { return Ok(()) };
-    let Some(holder) = claim.session.as_ref().filter(|_| !task.status.is_over()) else { return Ok(()) };
-    if holder != session {
+    if is_stranger(call, task) {
         return Err(held(call, task)?);
     }
-    if claim.until > call.now() {
+    let lapsed = |claim: &&Claim| claim.session.is_some() && claim.until <= call.now() && !task.status.is_over();
+    let Some(claim) = task.claim.as_ref().filter(lapsed).filter(|_| call.caller.session.is_some()) else {
         return Ok(());
-    }
+    };
     let words = format!("the claim on task `{}` ran out at {}", task.id, claim.until);
     let refusal = Refusal::new(Code::CLAIM_REQUIRED, words).with("task", &task.id);
     Err(refusal.next("task.claim", "takes the lease", json!({ "task": task.id })))

@@ -158,7 +158,14 @@ impl Op for Validate {
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         let subject = Subject::named(call, input.task.as_ref(), input.commitment.as_ref())?;
         if let Some(task) = &subject.task {
-            custody::refuse_strangers(call, &call.load_or_blank::<Task>(task)?.value)?;
+            let task = call.load_or_blank::<Task>(task)?.value;
+            if custody::is_stranger(call, &task) {
+                let words =
+                    format!("task `{}` is held by another session: what is run counts for nothing of it", task.id);
+                call.warn("not_counted", words);
+            } else {
+                custody::refuse_strangers(call, &task)?;
+            }
         }
         let scope = input.scope.unwrap_or(if subject.task.is_some() || subject.commitment.is_some() {
             Scope::Task

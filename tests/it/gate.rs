@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::place::{Agent, PROFILE, Place, text, texts, write};
+use crate::place::{Agent, PROFILE, Place, proposed, text, texts, write};
 
 const CHECKS: &str = r#"
 [checks.fails]
@@ -40,7 +40,7 @@ fn the_table_of_states_holds_row_by_row() {
     let ada = place.agent("ada");
     for (criterion, validated, standing, expected) in [
         ("file_exists:src/lib.txt", true, "met", "verified"),
-        ("file_exists:src/lib.txt", false, "never_checked", "implemented_not_verified"),
+        ("file_exists:src/more.txt", false, "never_checked", "implemented_not_verified"),
         ("file_exists:none.txt", true, "failed", "implemented_not_verified"),
         ("check:fails", true, "failed", "implemented_not_verified"),
         ("check:dies", true, "error", "implemented_not_verified"),
@@ -78,7 +78,9 @@ fn the_table_of_states_holds_row_by_row() {
             let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
             let details = &refusal["details"];
             assert_eq!((&details["state"], &details["unmet"][0]["state"]), (&json!(expected), &json!(standing)));
-            assert_eq!(details["reason"], "unmet", "{refusal:#}");
+            // What no run here can show costs no attempt.
+            let (reason, attempt) = if standing == "unavailable" { (standing, 0) } else { ("unmet", 1) };
+            assert_eq!((&details["reason"], &details["attempt"]), (&json!(reason), &json!(attempt)), "{refusal:#}");
         }
         // Row 1 goes before all others.
         ada.ok("task.block", json!({ "task": task, "reason": "wait", "question": "Which?" }));
@@ -103,6 +105,80 @@ fn without_a_criterion_nothing_is_verified() {
         let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
         assert_eq!(refusal["details"]["reason"], "nothing_required", "{refusal:#}");
     }
+}
+
+#[test]
+fn whoever_only_asks_the_gate_is_given_up_on_as_well_until_less_is_unmet() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let params = json!({ "objective": "x", "criteria": ["lib=file_exists:src/lib.txt"] });
+    let commitment = text(&place.call("commit.open", params).expect("opened")["data"]["id"]);
+    let criteria = json!(["a=file_exists:a.txt", "b=file_exists:b.txt"]);
+    let task = ada.claimed(json!({ "title": "x", "criteria": criteria, "commitment": commitment }));
+    let tree = ada.workspace(&task);
+    ada.ok("validate", json!({ "commitment": commitment }));
+    let events = || {
+        let count = |name: &str| place.log().iter().filter(|event| event["type"] == name).count();
+        (count("task.finalization_rejected"), count("task.finalization_exhausted"))
+    };
+    let finish = || {
+        let details = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }))["details"].clone();
+        (text(&details["reason"]), details["attempt"].clone(), details["attempts_left"].clone())
+    };
+    for attempt in 1..=3 {
+        assert_eq!(finish(), ("unmet".to_owned(), json!(attempt), json!(3 - attempt)));
+    }
+    assert_eq!(events(), (3, 0));
+    // What is refused from here on is not counted any more.
+    for _ in 0..2 {
+        assert_eq!(finish(), ("exhausted".to_owned(), json!(4), json!(0)));
+        assert_eq!(events(), (4, 1));
+    }
+    let close = json!({ "commitment": commitment, "verdict": "fulfilled" });
+    ada.no("FINALIZATION_EXHAUSTED", "commit.close", close.clone());
+    // An edit that meets nothing is no progress; one that meets something is.
+    write(&tree.join("c.txt"), "x\n");
+    ada.ok("validate", json!({ "task": task }));
+    assert_eq!(finish().0, "exhausted");
+    write(&tree.join("a.txt"), "x\n");
+    ada.ok("validate", json!({ "task": task }));
+    assert_eq!(finish(), ("unmet".to_owned(), json!(1), json!(2)));
+    ada.ok("commit.close", close);
+}
+
+#[test]
+fn a_task_that_waits_for_another_costs_no_attempt() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let first =
+        text(&ada.ok("task.create", json!({ "title": "first", "criteria": ["file_exists:src/lib.txt"] }))["id"]);
+    let task = ada.claimed(json!({ "title": "second", "criteria": ["file_exists:src/lib.txt"] }));
+    ada.workspace(&task);
+    ada.ok("validate", json!({ "task": task }));
+    ada.ok("task.update", json!({ "task": task, "needs": [first] }));
+    for _ in 0..5 {
+        let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+        let details = &refusal["details"];
+        assert_eq!((&details["reason"], &details["attempt"]), (&json!("waits_for_task"), &json!(0)), "{refusal:#}");
+    }
+    ada.ok("task.update", json!({ "task": task, "needs": [] }));
+    ada.ok("task.finish", json!({ "task": task }));
+}
+
+#[test]
+fn a_commitment_that_is_not_met_says_what_is_missing_as_a_task_does() {
+    let place = Place::new();
+    let params = json!({ "objective": "x", "criteria": ["a=file_exists:a.txt", "lib=file_exists:src/lib.txt"] });
+    let commitment = text(&place.call("commit.open", params).expect("opened")["data"]["id"]);
+    place.call("validate", json!({ "commitment": commitment })).expect("judged");
+    let close = json!({ "commitment": commitment, "verdict": "fulfilled" });
+    let refusal = place.agent("ada").no("CRITERIA_OUTSTANDING", "commit.close", close);
+    let details = &refusal["details"];
+    assert_eq!((&details["met"], &details["waived"]), (&json!(["lib"]), &json!([])));
+    let unmet = &details["unmet"][0];
+    assert_eq!((&unmet["id"], &unmet["state"]), (&json!("a"), &json!("failed")), "{refusal:#}");
+    assert_eq!(unmet["last"]["verdict"], "fail", "{refusal:#}");
+    assert_eq!(details["unmet"][1], json!(null));
 }
 
 #[test]
@@ -199,19 +275,23 @@ fn a_session_whose_claim_is_gone_makes_no_evidence_for_the_task() {
     place.later(2 * 3600 + 60);
     let cite = json!({ "task": task, "criterion": "said", "contents": { "https://example.org/a": "text" } });
     let before = place.log().len();
+    let refusal = ada.no("CLAIM_REQUIRED", "validate", json!({ "task": task }));
+    assert_eq!((&refusal["details"]["task"], proposed(&refusal)), (&json!(task), vec!["task.claim".to_owned()]));
     for code in ["CLAIM_REQUIRED", "TASK_HELD"] {
         if code == "TASK_HELD" {
             bob.ok("task.takeover", json!({ "task": task, "reason": "it ran out" }));
         }
         let before = place.log().len();
-        let refusal = ada.no(code, "validate", json!({ "task": task }));
-        assert_eq!(refusal["details"]["task"], json!(task));
         ada.no(code, "criterion.cite", cite.clone());
         ada.no(code, "task.finish", json!({ "task": task }));
         assert_eq!(place.log().len(), before, "nothing of it is recorded");
     }
     assert!(place.log().len() > before);
-    bob.ok("validate", json!({ "task": task }));
+    // Whoever only looks may run the checks; they count for nothing, and the holder's run is one of its own.
+    let looked = ada.call("validate", json!({ "task": task })).expect("judged");
+    assert_eq!((&looked["data"]["verified"], &looked["warnings"][0]["code"]), (&json!(false), &json!("not_counted")));
+    assert_eq!(looked["data"]["criteria"][0]["state"], "stale", "{looked:#}");
+    assert_eq!(bob.ok("validate", json!({ "task": task }))["results"][0]["fresh"], false);
     bob.ok("criterion.cite", cite);
     bob.ok("task.finish", json!({ "task": task }));
 }

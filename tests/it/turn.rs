@@ -236,6 +236,35 @@ fn what_only_a_person_or_another_machine_can_show_is_said_once() {
     }
 }
 
+/// What is held can be undone: it holds a turn up like anything that is unmet, and another edit is another reason.
+#[test]
+fn a_weakened_check_holds_the_turn_up_and_says_where() {
+    let place = Place::new();
+    place.write("ci/check.sh", "set -e\ntest -e src/lib.txt\ntest ! -e broken\n");
+    place.rebase_profile("version = 1\n\n[checks.test]\nrun = [\"sh\", \"ci/check.sh\"]\nkind = \"test\"\n");
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["suite=check:test"] }));
+    let tree = ada.workspace(&task);
+    let weaken = |script: &str| {
+        write(&tree.join("ci/check.sh"), script);
+        ada.ok("validate", json!({ "task": task }));
+        let answer = ada.call("turn.end", json!({})).expect("answered");
+        is(&answer["data"], "continue", "unmet");
+        let held = &answer["data"]["unmet"][0];
+        assert_eq!((&held["id"], &held["state"]), (&json!("integrity"), &json!("suspicious")), "{answer:#}");
+        let message = text(&answer["data"]["message"]);
+        assert!(message.contains("held: ") && message.contains("ci/check.sh"), "{message}");
+        assert_eq!(proposed(&answer)[0], "finding.list", "{answer:#}");
+        held["repeat_count"].as_u64().expect("a number")
+    };
+    let first = "set -e\ntrue\ntest ! -e broken\n";
+    assert_eq!([weaken(first), weaken(first), weaken("set -e\ntest -e src/lib.txt\ntrue\n")], [0, 1, 0]);
+    write(&tree.join("ci/check.sh"), "set -e\ntest -e src/lib.txt\ntest ! -e broken\n");
+    write(&tree.join("work.txt"), "x\n");
+    ada.ok("validate", json!({ "task": task }));
+    is(&end(&ada, json!({})), "let_go", "verified");
+}
+
 #[test]
 fn a_question_blocks_the_task_on_a_person_and_costs_no_attempt() {
     let place = Place::new();

@@ -105,6 +105,11 @@ impl Rejections {
         }
     }
 
+    /// Whether it was refused more often than it may be without progress.
+    pub fn is_over(&self) -> bool {
+        self.unchanged > MAX_UNCHANGED || self.total > MAX_TOTAL
+    }
+
     /// Whether the task is given up on until there is progress, where `unmet` criteria are unmet now.
     pub fn is_shut(&self, unmet: usize) -> bool {
         self.exhausted.is_some() && unmet > 0 && self.fewest.is_none_or(|fewest| unmet >= fewest)

@@ -19,7 +19,7 @@ use crate::ops::task::onward;
 use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::integrity;
-use crate::ops::verification::rejection::{self, Reason};
+use crate::ops::verification::rejection::{self, Reason, Unmet};
 use crate::ops::verification::subject::{self, Subject};
 use crate::ops::verification::{meant, sealed};
 use crate::rules::contract;
@@ -168,7 +168,9 @@ fn list(ids: &[CriterionId]) -> String {
 fn refusal(commitment: &Commitment, why: CannotClose, judged: &Judged) -> Refusal {
     let id = &commitment.id;
     let validate = |refusal: Refusal| {
+        let unmet = judged.unmet().into_iter().map(|state| Unmet::of(state, 0)).collect();
         let refusal = refusal.with("commitment", id).with("criteria", &judged.criteria);
+        let refusal = rejection::with_criteria(refusal, judged, unmet);
         let refusal = match judged.criteria.iter().any(integrity::is_held) {
             true => {
                 let why = "shows what is held and where: undo it, or a person decides";

@@ -14,7 +14,7 @@ use crate::ops::call::{Call, Held};
 use crate::ops::op::Op;
 use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
-use crate::ops::verification::rejection::Rejection;
+use crate::ops::verification::rejection::{self, Rejection};
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::{meant, sealed};
 use crate::rules::contract;
@@ -74,7 +74,7 @@ impl Op for Finish {
         let judged = gate::judge(call, &subject)?;
         let waits_for = needs::unmet(call, &task.value)?;
         if !waits_for.is_empty() || !accepts(&task.value, &judged) {
-            return Err(reject(call, task, fence, &judged, &waits_for)?);
+            return Err(reject(call, task, &judged, &waits_for)?);
         }
         let evidence = evidence_of(&judged.criteria);
         sealed::refuse_edited::<Task>(call, &task.value.id, &evidence)?;
@@ -91,17 +91,19 @@ fn accepts(task: &Task, judged: &Judged) -> bool {
     task.block.is_none() && judged.running.is_none() && judged.unmet().is_empty() && judged.asks_something()
 }
 
-/// Counts the refusal: the ledger keeps how often, so that it outlives processes and conversations. A blocked task costs
-/// no attempt: somebody else has to act first.
+/// Counts the refusal: the ledger keeps how often, so that it outlives processes and conversations. Where somebody or
+/// something else has to act first it costs no attempt.
 fn reject(
     call: &mut Call<'_>,
     mut task: Held<Task>,
-    fence: u64,
     judged: &Judged,
     waits_for: &[TaskId],
 ) -> Result<Refusal, Refusal> {
-    if task.value.block.is_none() {
-        task = call.record::<Task>(&task.value.id, task.ver, judged.rejected(fence, None))?;
+    if (Rejection { task: &task.value, judged, waits_for }).reason().is_charged() {
+        task = rejection::count(call, &task, judged, None)?;
+        if task.value.rejections.is_over() {
+            task = rejection::give_up(call, &task, judged)?;
+        }
     }
     Ok(Rejection { task: &task.value, judged, waits_for }.refusal())
 }

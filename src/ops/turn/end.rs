@@ -14,7 +14,7 @@ use crate::ops::call::{Call, Held};
 use crate::ops::op::{Needs, Op, Span};
 use crate::ops::task::needs;
 use crate::ops::verification::gate::{self, Judged};
-use crate::ops::verification::rejection::{Rejection, Unmet};
+use crate::ops::verification::rejection::{self, Rejection, Unmet};
 use crate::ops::verification::subject::Subject;
 use crate::rules::contract;
 use crate::rules::verification::state::{Completion, CompletionFacts, CriterionState, completion};
@@ -181,19 +181,14 @@ fn look(call: &mut Call<'_>, input: &In, held: &Held<Task>) -> Result<Out, Refus
 }
 
 fn count(call: &mut Call<'_>, held: &Held<Task>, judged: &Judged, turn: Option<&String>) -> Result<Task, Refusal> {
-    let rejected = judged.rejected(held.value.fence, turn.cloned());
-    call.step(|call| Ok(call.record::<Task>(&held.value.id, held.ver, rejected.clone())?.value))
+    call.step(|call| Ok(rejection::count(call, held, judged, turn.cloned())?.value))
 }
 
 /// Counts this refusal as well, and records that there will be no more.
 fn exhaust(call: &mut Call<'_>, held: &Held<Task>, judged: &Judged, turn: Option<&String>) -> Result<Task, Refusal> {
-    let (id, fence) = (&held.value.id, held.value.fence);
-    let rejected = judged.rejected(fence, turn.cloned());
     call.step(|call| {
-        let counted = call.record::<Task>(id, held.ver, rejected.clone())?;
-        let (unmet, attempts) = (judged.unmet_ids(), counted.value.rejections.total);
-        let exhausted = TaskEvent::FinalizationExhausted { fence, unmet, attempts };
-        Ok(call.record::<Task>(id, counted.ver, exhausted)?.value)
+        let counted = rejection::count(call, held, judged, turn.cloned())?;
+        Ok(rejection::give_up(call, &counted, judged)?.value)
     })
 }
 

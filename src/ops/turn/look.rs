@@ -105,8 +105,13 @@ fn is_committed(call: &Call<'_>, subject: &Subject, workspace: &Workspace) -> Re
         return Ok(false);
     }
     let Some(base) = &subject.base else { return Ok(true) };
-    let parted = git.fork_point(&base.commit, &head).map_err(fault::of_git)?;
-    Ok(parted.as_ref() != Some(&head))
+    // As it was last seen, and as it was fetched since: what others put there is not this work's.
+    for known in [Some(&base.commit), base.tracking.as_ref()].into_iter().flatten() {
+        if git.fork_point(known, &head).map_err(fault::of_git)?.as_ref() == Some(&head) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether something differs from the head commit that was not there, just so, when the workspace was made.

@@ -107,15 +107,15 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
     let by_name = Query { name: Some(due.key.clone()), limit: MAX_LOOKED_AT, ..Query::all(Kind::Run) };
     let on_input = Query { owner: Some(input.to_string()), ..by_name.clone() };
     let on_input = call.query::<Run>(&on_input)?.into_iter().map(|held| held.value);
-    let on_input: Vec<Run> =
-        on_input.filter(|run| is_of(run, due) && (due.is_run() || is_handed_in_for(run, subject))).collect();
+    let counts = |run: &Run| due.is_run() || is_handed_in_for(run, subject);
+    let on_input: Vec<Run> = on_input.filter(|run| is_of(run, due) && counts(run)).collect();
     let verdicts = told(&on_input);
     let own = on_input.iter().position(|run| is_under_claim(run, subject));
     let under_claim = own.is_some() || subject.fence.is_none();
     let fresh = on_input.into_iter().nth(own.unwrap_or(0));
     let of_task = Query { parent: subject.task.as_ref().map(ToString::to_string), ..by_name };
-    let earlier: Vec<Run> =
-        call.query::<Run>(&of_task)?.into_iter().map(|held| held.value).filter(|run| run.record.is_some()).collect();
+    let earlier = call.query::<Run>(&of_task)?.into_iter().map(|held| held.value);
+    let earlier: Vec<Run> = earlier.filter(|run| run.record.is_some() && counts(run)).collect();
     let regressed_at = regressed_at(&earlier);
     let last = earlier.into_iter().next();
     let fresh = fresh.or_else(|| subject.published.iter().find(|run| is_published(run, due)).cloned());

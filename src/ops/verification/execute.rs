@@ -254,7 +254,7 @@ pub fn record(
         redactions: 0,
         tail: String::new(),
         session: call.caller.session.clone(),
-        fence: subject.fence,
+        fence: subject.made_under,
         kctl_version: crate::VERSION.to_owned(),
         handed_in: None,
         tests: None,

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::domain::contract::CriterionId;
 use crate::domain::id::{EvidenceId, TaskId};
 use crate::domain::refusal::{Code, Refusal};
-use crate::domain::task::Task;
+use crate::domain::task::{Task, TaskEvent};
+use crate::ops::call::{Call, Held};
 use crate::ops::task::onward;
 use crate::rules::verification::state::{CompletionFacts, CriterionState, Last, Standing, completion};
 
@@ -25,7 +26,21 @@ pub enum Reason {
     NothingRequired,
     /// It was refused too often without progress.
     Exhausted,
+    /// A check cannot be run here.
+    Unavailable,
     Unmet,
+}
+
+impl Reason {
+    /// Whether it costs an attempt: not where somebody or something else has to act first.
+    pub const fn is_charged(self) -> bool {
+        match self {
+            Reason::Unmet | Reason::NothingRequired => true,
+            Reason::Blocked | Reason::WaitsForTask | Reason::CheckRunning | Reason::Exhausted | Reason::Unavailable => {
+                false
+            }
+        }
+    }
 }
 
 /// What stands against a task's end.
@@ -48,6 +63,48 @@ pub struct Unmet {
     pub repeat_count: u32,
 }
 
+impl Unmet {
+    pub fn of(state: &CriterionState, repeat_count: u32) -> Self {
+        Self {
+            id: state.id.clone(),
+            statement: state.statement.clone(),
+            state: state.state,
+            last: state.last.clone(),
+            evidence: state.evidence.clone(),
+            repeat_count,
+        }
+    }
+}
+
+/// Records one refusal more.
+///
+/// # Errors
+/// `LEDGER_BUSY` if the task moved meanwhile.
+pub fn count(
+    call: &mut Call<'_>,
+    held: &Held<Task>,
+    judged: &Judged,
+    turn: Option<String>,
+) -> Result<Held<Task>, Refusal> {
+    call.record::<Task>(&held.value.id, held.ver, judged.rejected(held.value.fence, turn))
+}
+
+/// Records that it was refused too often: no turn is held up any more, and the gates stay shut until there is progress.
+///
+/// # Errors
+/// `LEDGER_BUSY` if the task moved meanwhile.
+pub fn give_up(call: &mut Call<'_>, held: &Held<Task>, judged: &Judged) -> Result<Held<Task>, Refusal> {
+    let (fence, attempts) = (held.value.fence, held.value.rejections.total);
+    let exhausted = TaskEvent::FinalizationExhausted { fence, unmet: judged.unmet_ids(), attempts };
+    call.record::<Task>(&held.value.id, held.ver, exhausted)
+}
+
+/// Adds what is unmet, met and waived.
+pub fn with_criteria(refusal: Refusal, judged: &Judged, unmet: Vec<Unmet>) -> Refusal {
+    let met = judged.criteria.iter().filter(|state| state.state == Standing::Met).map(|state| &state.id);
+    refusal.with("unmet", unmet).with("met", met.collect::<Vec<_>>()).with("waived", waived(judged))
+}
+
 impl Rejection<'_> {
     pub fn reason(&self) -> Reason {
         let unmet = self.judged.unmet().len();
@@ -59,6 +116,8 @@ impl Rejection<'_> {
             Reason::CheckRunning
         } else if self.task.rejections.is_shut(unmet) {
             Reason::Exhausted
+        } else if self.judged.unmet().iter().any(|state| state.state == Standing::Unavailable) {
+            Reason::Unavailable
         } else if unmet == 0 {
             Reason::NothingRequired
         } else {
@@ -69,8 +128,6 @@ impl Rejection<'_> {
     /// The refusal, with everything that is missing and how to get it.
     pub fn refusal(&self) -> Refusal {
         let Rejection { task, judged, waits_for } = self;
-        let met: Vec<_> =
-            judged.criteria.iter().filter(|state| state.state == Standing::Met).map(|state| &state.id).collect();
         let (reason, left) = (self.reason(), task.rejections.left());
         let facts = CompletionFacts { blocked: task.block.is_some(), claimed_done: true, criteria: &judged.criteria };
         let refusal = Refusal::new(Code::FINALIZATION_REJECTED, self.sentence())
@@ -78,12 +135,10 @@ impl Rejection<'_> {
             .with("state", completion(facts))
             .with("attempt", task.rejections.total)
             .with("attempts_left", left)
-            .with("unmet", self.unmet())
-            .with("met", met)
-            .with("waived", waived(judged))
             .with("blocked", &task.block)
             .with("blocked_by", waits_for)
             .with("running", judged.running.as_ref().map(|run| &run.id));
+        let refusal = with_criteria(refusal, judged, self.unmet());
         match (reason, waits_for.first()) {
             (Reason::Blocked, _) => onward::unblock(refusal.with("lifted_by", lifted_by(task)), task),
             (Reason::WaitsForTask, Some(first)) => {
@@ -94,14 +149,7 @@ impl Rejection<'_> {
     }
 
     pub fn unmet(&self) -> Vec<Unmet> {
-        let unmet = |state: &CriterionState| Unmet {
-            id: state.id.clone(),
-            statement: state.statement.clone(),
-            state: state.state,
-            last: state.last.clone(),
-            evidence: state.evidence.clone(),
-            repeat_count: self.task.rejections.repeats_of(&state.id),
-        };
+        let unmet = |state: &CriterionState| Unmet::of(state, self.task.rejections.repeats_of(&state.id));
         self.judged.unmet().into_iter().map(unmet).collect()
     }
 

@@ -17,6 +17,7 @@ use crate::domain::task::Task;
 use crate::domain::workspace::{Dirt, Workspace, WorkspaceStatus};
 use crate::ops::base::Base;
 use crate::ops::call::Call;
+use crate::ops::custody;
 use crate::ops::fault;
 use crate::ops::workspace::look;
 use crate::ports::ledger::Query;
@@ -40,6 +41,8 @@ pub struct Subject {
     pub tree_profile: Option<Profile>,
     /// The claim under which evidence counts.
     pub fence: Option<u64>,
+    /// The claim that runs are recorded under: none for a session that does not hold it, so that they count for nothing.
+    pub made_under: Option<u64>,
     /// Evidence that a verified publication rests on: it speaks for what was published, whatever became of the tree.
     pub published: Vec<Run>,
     /// Digests of the whole trees that were published so.
@@ -63,6 +66,7 @@ impl Subject {
         // Nobody's word alone finishes a task (I3).
         subject.least = Strength::Cited;
         subject.fence = task.claim.as_ref().map(|claim| claim.fence);
+        subject.made_under = subject.fence.filter(|_| !custody::is_stranger(call, task));
         if task.contract.criteria.is_empty()
             && let Some(id) = &task.commitment
             && let Some(held) = call.load::<Commitment>(id)?
@@ -165,6 +169,7 @@ impl Subject {
             work_tree,
             workspace,
             fence: None,
+            made_under: None,
             published: Vec::new(),
             published_inputs: Vec::new(),
             changed_from: RefCell::default(),
