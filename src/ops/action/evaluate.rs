@@ -19,6 +19,9 @@ use crate::ports::git::Worktree;
 use crate::ports::ledger::Query;
 use crate::rules::gates::{self, Arguments, Facts, Finding, Host, Target, Tree};
 
+/// The longest name of a tool, in bytes.
+const MAX_TOOL_BYTES: usize = 200;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
@@ -85,10 +88,14 @@ about. This is advice before the act: what a command does inside is not read her
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
+        if input.tool.is_empty() || input.tool.len() > MAX_TOOL_BYTES {
+            return Err(misfit("tool", format!("`tool` is a name of 1 to {MAX_TOOL_BYTES} bytes")));
+        }
         let Some(tool) = gates::find(input.host, &input.tool) else {
             return Ok(answer(Capability::Unknown, Vec::new(), vec![gates::unknown_tool(&input.tool)]));
         };
-        let paths = gates::paths(&tool, &input.arguments).map_err(|(member, why)| misfit(member, why))?;
+        let paths = gates::paths(&tool, &input.arguments)
+            .map_err(|(member, why)| misfit(&format!("arguments.{member}"), why))?;
         if !tool.capability.names_paths() {
             return Ok(answer(tool.capability, Vec::new(), Vec::new()));
         }
@@ -108,7 +115,7 @@ about. This is advice before the act: what a command does inside is not read her
 }
 
 fn misfit(member: &str, why: String) -> Refusal {
-    Refusal::new(Code::INVALID_PARAMS, why).with("member", format!("arguments.{member}")).next(
+    Refusal::new(Code::INVALID_PARAMS, why).with("member", member).next(
         "ops.describe",
         "shows what is taken",
         json!({ "name": Evaluate::NAME }),

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::domain::commitment::{Closing, Commitment, CommitmentEvent};
 use crate::domain::contract::{CriterionId, Strength};
+use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentId, CommitmentRef};
 use crate::domain::refusal::{Code, Refusal};
@@ -20,6 +21,7 @@ use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::integrity;
 use crate::ops::verification::rejection::{self, Reason, Unmet};
 use crate::ops::verification::subject::{self, Subject};
+use crate::ops::verification::{meant, sealed};
 use crate::rules::contract;
 use crate::rules::verification::state::{CannotClose, fulfil};
 
@@ -34,6 +36,9 @@ pub struct In {
     /// Why, for the record; required unless it is fulfilled
     #[serde(default)]
     note: Option<String>,
+    /// The digest of the contract that is meant (`criterion.list`); refused if the contract is another by now
+    #[serde(default)]
+    contract_digest: Option<Digest>,
 }
 
 pub struct Close;
@@ -57,6 +62,8 @@ impl Op for Close {
         let held = call.commitment(&input.commitment)?;
         let id = held.value.id.clone();
         refuse_closed(&held.value)?;
+        let this = json!({ "commitment": id });
+        meant::refuse_other_contract(input.contract_digest.as_ref(), &held.value.contract_digest, this)?;
         if let Some(note) = &input.note {
             contract::text("note", note, 1)?;
         }
@@ -67,9 +74,11 @@ impl Op for Close {
                 refuse_open_ends(call, &held.value, &judged)?;
                 let strength =
                     fulfil(&judged.criteria, held.value.class).map_err(|why| refusal(&held.value, why, &judged))?;
+                let evidence = evidence_of(&judged.criteria);
+                sealed::refuse_edited::<Commitment>(call, &id, &evidence)?;
                 // What it is closed on is recorded with it, so that a closed commitment does not show as unmet.
                 ver = record_standing(call, &held, &judged)?;
-                (strength, evidence_of(&judged.criteria))
+                (strength, evidence)
             }
             Closing::Partial
             | Closing::Failed

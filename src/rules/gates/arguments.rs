@@ -13,6 +13,9 @@ use super::tools::{At, Tool};
 /// The most paths that one action names.
 pub const MAX_PATHS: usize = 1000;
 
+/// The longest path that is looked at, in bytes: no longer one can be opened on Linux.
+pub const MAX_PATH_BYTES: usize = 4096;
+
 /// A tool's arguments: an object, or a text that holds one, as some models send it. The text is parsed once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arguments(pub Map<String, Value>);
@@ -145,9 +148,14 @@ pub fn paths(tool: &Tool, arguments: &Arguments) -> Result<Vec<String>, (&'stati
 fn one(member: &'static str, arguments: &Arguments) -> Result<Vec<String>, (&'static str, String)> {
     match arguments.0.get(member) {
         Some(Value::String(path)) if path.is_empty() => Err((member, format!("`{member}` is empty"))),
+        Some(Value::String(path)) if path.len() > MAX_PATH_BYTES => Err((member, too_long(member))),
         Some(Value::String(path)) => Ok(vec![path.clone()]),
         _ => Err((member, format!("`{member}` is a path"))),
     }
+}
+
+fn too_long(what: &str) -> String {
+    format!("`{what}` names a path of more than {MAX_PATH_BYTES} bytes")
 }
 
 /// What begins a line that names a file of a patch.
@@ -166,6 +174,7 @@ fn in_patch(patch: &str) -> Result<Vec<String>, String> {
     match paths.as_slice() {
         [] => Err("the patch names no file".to_owned()),
         many if many.len() > MAX_PATHS => Err(format!("the patch names more than {MAX_PATHS} files")),
+        paths if paths.iter().any(|path| path.len() > MAX_PATH_BYTES) => Err(too_long("the patch")),
         paths if paths.iter().any(String::is_empty) => Err("a header of the patch names no file".to_owned()),
         _ => Ok(paths),
     }

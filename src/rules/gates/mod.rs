@@ -8,7 +8,7 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub use arguments::{Arguments, MAX_PATHS, paths};
+pub use arguments::{Arguments, MAX_PATH_BYTES, MAX_PATHS, paths};
 pub use file::{Facts, Finding, Target, Tree, decide, judge, plainly_wrong, unknown_tool, unresolved};
 pub use nearest::closest;
 pub use tools::{Host, Tool, find};

@@ -172,6 +172,7 @@ fn a_tool_is_known_by_its_host_s_table_and_by_nothing_else() {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "arguments are written where they are read")]
 fn read(value: Value) -> Result<Arguments, String> {
     serde_json::from_str(&value.to_string()).map_err(|why| why.to_string())
 }
@@ -213,9 +214,14 @@ fn a_call_s_paths_are_all_found_or_the_call_is_refused() {
     assert_eq!(of(Host::ClaudeCode, "Grep", json!({ "pattern": "x", "path": null })), one("."));
     assert_eq!(of(Host::ClaudeCode, "Edit", json!({ "file_path": "a" })), one("a"));
     assert_eq!(of(Host::Plain, "process", json!({ "command": "x" })), Ok(Vec::new()));
-    for wrong in
-        [json!({}), json!({ "path": "" }), json!({ "path": 1 }), json!({ "path": ["a"] }), json!({ "Path": "a" })]
-    {
+    for wrong in [
+        json!({ "path": "a/".repeat(MAX_PATH_BYTES) }),
+        json!({}),
+        json!({ "path": "" }),
+        json!({ "path": 1 }),
+        json!({ "path": ["a"] }),
+        json!({ "Path": "a" }),
+    ] {
         assert_eq!(of(Host::Plain, "file_read", wrong.clone()), Err("path"), "{wrong}");
     }
     let patch = "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n@@\n-old\n+*** Add File: no\n ctx\n*** Add File: ../out\n+x\n*** Delete File: c\n*** End Patch";
