@@ -10,6 +10,7 @@ pub mod layout;
 pub mod lock;
 pub mod memory;
 pub mod passages;
+pub mod paths;
 pub mod process;
 pub mod shell;
 pub mod sqlite;

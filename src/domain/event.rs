@@ -13,6 +13,7 @@ use super::publication::PublicationEvent;
 use super::root::RootEvent;
 use super::run::RunEvent;
 use super::session::SessionEvent;
+use super::stagnation::ActionEvent;
 use super::stamp::Stamp;
 use super::supervision::FailureEvent;
 use super::task::TaskEvent;
@@ -31,6 +32,7 @@ pub enum Event {
     Publication(PublicationEvent),
     Failure(FailureEvent),
     Finding(FindingEvent),
+    Action(ActionEvent),
 }
 
 macro_rules! from_family {
@@ -52,7 +54,8 @@ from_family!(
     Run(RunEvent),
     Publication(PublicationEvent),
     Failure(FailureEvent),
-    Finding(FindingEvent)
+    Finding(FindingEvent),
+    Action(ActionEvent)
 );
 
 impl Event {
@@ -96,6 +99,7 @@ impl Event {
             Event::Publication(event) => serde_json::to_value(event),
             Event::Failure(event) => serde_json::to_value(event),
             Event::Finding(event) => serde_json::to_value(event),
+            Event::Action(event) => serde_json::to_value(event),
         }
         .expect("an event always serialises");
         let type_name = value["type"].as_str().expect("every family is tagged by `type`").to_owned();
@@ -134,6 +138,7 @@ impl Event {
             "publish" => serde_json::from_value(tagged).map(Event::Publication),
             "failure" => serde_json::from_value(tagged).map(Event::Failure),
             "finding" => serde_json::from_value(tagged).map(Event::Finding),
+            "action" => serde_json::from_value(tagged).map(Event::Action),
             _ => return Err(unknown()),
         };
         match read {
@@ -160,6 +165,8 @@ pub const LIFTS: &[Lift] = &[
     same("commit.opened", 1),
     same("run.ended", 1),
     same("task.finalization_rejected", 1),
+    // A host may have seen the attempt, and not kctl.
+    same("failure.observed", 1),
 ];
 
 /// A version that only adds: every body of the one before it is one of it.

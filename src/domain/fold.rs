@@ -23,10 +23,11 @@ pub enum Kind {
     Publication,
     Failure,
     Finding,
+    Action,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Root,
         Kind::Session,
         Kind::Task,
@@ -36,6 +37,7 @@ impl Kind {
         Kind::Publication,
         Kind::Failure,
         Kind::Finding,
+        Kind::Action,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Kind {
             Kind::Publication => "publication",
             Kind::Failure => "failure",
             Kind::Finding => "finding",
+            Kind::Action => "action",
         }
     }
 }
@@ -200,6 +203,7 @@ pub enum Aggregate {
     Publication(Box<super::publication::Publication>),
     Failure(Box<super::supervision::Supervision>),
     Finding(Box<super::finding::Finding>),
+    Action(Box<super::stagnation::Stagnation>),
 }
 
 macro_rules! aggregates {
@@ -256,7 +260,7 @@ macro_rules! aggregates {
     };
 }
 
-aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication, Failure, Finding);
+aggregates!(Root, Session, Task, Commitment, Workspace, Run, Publication, Failure, Finding, Action);
 
 /// Refuses an event that does not belong to `stream`.
 ///

@@ -1,5 +1,6 @@
 //! What things are: ids, names, digests, callers, events and the states they fold into. Pure.
 
+pub mod action;
 pub mod answer;
 pub mod caller;
 pub mod chain;
@@ -27,6 +28,7 @@ pub mod root;
 pub mod run;
 pub mod secret;
 pub mod session;
+pub mod stagnation;
 pub mod stamp;
 pub mod supervision;
 pub mod task;

@@ -137,6 +137,7 @@ codes! {
     EVIDENCE_STALE = 1804, Completion, recoverable true, retry false, "The evidence's inputs have changed since";
     NOTHING_TO_CLOSE_ON = 1805, Completion, recoverable true, retry false, "There is no criterion and no attestation to close on";
     FINALIZATION_EXHAUSTED = 1806, Completion, recoverable true, retry false, "Finishing was refused too often without progress; a person decides how it goes on";
+    CONTRACT_DIGEST_MISMATCH = 1807, Completion, recoverable true, retry false, "The contract is another than the one the caller means; both digests are given";
     // publication
     NOT_CLEARED = 1901, Publication, recoverable true, retry false, "The candidate has blockers; each is listed with its remedy";
     ACCEPTED_BASE_NOT_ANCESTOR = 1902, Publication, recoverable true, retry false, "The candidate does not build on the accepted base";

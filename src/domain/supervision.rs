@@ -30,7 +30,12 @@ pub enum FailureEvent {
 /// One attempt at a gate, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
-    pub run: EvidenceId,
+    /// The run of kctl's own. None where a host says that it saw the attempt, which is no evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<EvidenceId>,
+    /// The host's id of the call that it saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     pub gate: Gate,
     pub passed: bool,
     pub items: Vec<Item>,
@@ -97,10 +102,11 @@ impl Supervision {
             inputs: observed.inputs.as_deref(),
         });
         self.last = Some(step);
-        if observed.passed {
+        // Only what kctl saw pass closes a ticket.
+        if let Some(run) = observed.run.as_ref().filter(|_| observed.passed) {
             let passed = |ticket: &&mut Ticket| ticket.closed.is_none() && ticket.gate == observed.gate;
             for ticket in self.tickets.iter_mut().filter(passed) {
-                ticket.closed = Some(TicketClosed { run: observed.run.clone(), at: meta.at });
+                ticket.closed = Some(TicketClosed { run: run.clone(), at: meta.at });
             }
         }
     }

@@ -14,6 +14,7 @@ use crate::adapters::files::DiskFiles;
 use crate::adapters::git::LocalRepositories;
 use crate::adapters::layout::Layout;
 use crate::adapters::passages::PassageIndex;
+use crate::adapters::paths::DiskPaths;
 use crate::adapters::process::{Supervisor, interrupted, shut};
 use crate::adapters::sqlite::SqliteLedgers;
 use crate::adapters::stdout::stdout;
@@ -221,6 +222,7 @@ pub(super) fn within<R>(
         ledgers: &ledgers,
         repositories: &LocalRepositories,
         trees: &LocalTrees,
+        paths: &DiskPaths,
         runner: &runner,
         files: &|tree, common| Box::new(DiskFiles::new(tree.map(Path::to_owned), common.to_owned())) as Box<dyn Files>,
         artifacts: &|common| Box::new(ArtifactDir::new(Layout::of(common).artifacts())) as Box<dyn Artifacts>,

@@ -1,5 +1,6 @@
 //! What kctl can do: one file per operation, grouped by noun, behind one narrow waist.
 
+pub mod action;
 pub mod base;
 pub mod call;
 pub mod catalogue;

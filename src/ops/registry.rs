@@ -2,7 +2,7 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, check, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, metrics,
+    action, catalogue, check, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, metrics,
     publication, session, status, task, ticket, turn, uninstall, validate, workspace,
 };
 use crate::domain::op_info;
@@ -50,6 +50,8 @@ pub static OPS: &[Entry] = &[
     entry::<evidence::show::Show>(),
     entry::<evidence::log::Log>(),
     entry::<evidence::accept::Accept>(),
+    entry::<action::evaluate::Evaluate>(),
+    entry::<action::observe::Observe>(),
     entry::<failure::list::ListFailures>(),
     entry::<failure::show::Show>(),
     entry::<failure::explain::Explain>(),

@@ -7,6 +7,7 @@ use crate::ports::files::Files;
 use crate::ports::git::Repositories;
 use crate::ports::ledger::Ledgers;
 use crate::ports::passages::Passages;
+use crate::ports::paths::Paths;
 use crate::ports::runner::Runner;
 use crate::ports::trees::Trees;
 use crate::ports::world::{Clock, Env, Ids, Locks, Progress, Secrets};
@@ -28,6 +29,7 @@ pub struct World<'w> {
     pub ledgers: &'w dyn Ledgers,
     pub repositories: &'w dyn Repositories,
     pub trees: &'w dyn Trees,
+    pub paths: &'w dyn Paths,
     pub runner: &'w dyn Runner,
     pub files: &'w OpenFiles,
     /// The artifacts of the root with this git common directory.

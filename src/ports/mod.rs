@@ -5,6 +5,7 @@ pub mod files;
 pub mod git;
 pub mod ledger;
 pub mod passages;
+pub mod paths;
 pub mod runner;
 pub mod trees;
 pub mod world;

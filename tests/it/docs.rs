@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kctl::domain::action::GateCode;
 use kctl::domain::op_info::OpInfo;
 use kctl::domain::refusal::{Code, Refusal};
 use kctl::doors::cli::{Action, Console, parse};
@@ -15,8 +16,8 @@ use kctl::ops::registry::OPS;
 use kctl::rules::adoption::agents_block::{self, Edit};
 use kctl::rules::profile;
 
-/// Reports on measurements, which quote names of other programs.
-const REPORTS: [&str; 2] = ["docs/BENCHMARKS.md", "docs/ROBUSTNESS.md"];
+/// Reports on measurements and on what is asserted, which quote names of other programs and places in answers.
+const REPORTS: [&str; 3] = ["docs/BENCHMARKS.md", "docs/ROBUSTNESS.md", "docs/SCENARIOS.md"];
 /// Spelled like refusal codes, and none.
 const NOT_CODES: [&str; 1] = ["FOLD_VERSION"];
 const VARIABLES: [&str; 6] = ["KCTL_", "GIT_", "XDG_", "CARGO_", "RUST_", "MAX_"];
@@ -149,7 +150,10 @@ fn every_command_in_a_sentence_exists() {
 
 #[test]
 fn the_refusal_codes_that_documents_name_exist() {
-    let known: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    let gates = GateCode::ALL.iter().map(|code| serde_json::to_value(code).expect("it serialises"));
+    let gates: BTreeSet<String> = gates.filter_map(|code| code.as_str().map(str::to_owned)).collect();
+    let known: BTreeSet<&str> =
+        Code::ALL.iter().map(|code| code.name()).chain(gates.iter().map(String::as_str)).collect();
     let is_code = |span: &str| {
         span.contains('_')
             && span.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')

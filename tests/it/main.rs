@@ -1,6 +1,7 @@
 //! Everything that is tested from outside: real repositories, real processes, real files. One `mod` a line.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the real world")]
 
+mod action;
 mod adoption;
 mod commitment;
 mod contention;
@@ -21,6 +22,7 @@ mod laboratory;
 mod laws;
 mod leaving;
 mod ledger;
+mod observe;
 mod parallel;
 mod place;
 mod publish;
@@ -28,6 +30,8 @@ mod quickstart;
 mod registry;
 mod rig;
 mod samples;
+mod scenarios;
+mod sealed;
 mod session;
 mod setup;
 mod shut_in;

@@ -72,9 +72,24 @@ impl Ledgers for SqliteLedgers {
 
 pub fn open(layout: Layout, access: Access) -> Result<Db, LedgerFault> {
     presence(&layout)?;
-    match access {
+    let db = match access {
         Access::Read => open_to_read(layout),
         Access::Write | Access::Create => open_to_write(layout, access),
+    }?;
+    refuse_foreign(&db)?;
+    Ok(db)
+}
+
+/// A ledger that was put in the place of another repository's says nothing about this one, and is not written to.
+fn refuse_foreign(db: &Db) -> Result<(), LedgerFault> {
+    // A marker that is missing or was torn is made anew; only one that names somebody else speaks against the ledger.
+    let marker = fs_err::read_to_string(db.layout.marker()).ok();
+    match marker.and_then(|text| text.trim().parse::<OriginId>().ok()) {
+        Some(named) if named != db.origin => {
+            let words = "this is not the ledger that belongs here: it is of origin";
+            Err(LedgerFault::Corrupt(format!("{words} {}, and the marker beside it names {named}", db.origin)))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 

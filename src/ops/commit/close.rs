@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::domain::commitment::{Closing, Commitment, CommitmentEvent};
 use crate::domain::contract::{CriterionId, Strength};
+use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentId, CommitmentRef};
 use crate::domain::refusal::{Code, Refusal};
@@ -20,6 +21,7 @@ use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::integrity;
 use crate::ops::verification::rejection::{self, Reason, Unmet};
 use crate::ops::verification::subject::{self, Subject};
+use crate::ops::verification::{meant, sealed};
 use crate::rules::contract;
 use crate::rules::verification::state::{CannotClose, fulfil};
 
@@ -34,6 +36,9 @@ pub struct In {
     /// Why, for the record; required unless it is fulfilled
     #[serde(default)]
     note: Option<String>,
+    /// The digest of the contract that is meant (`criterion.list`); refused if the contract is another by now
+    #[serde(default)]
+    contract_digest: Option<Digest>,
 }
 
 pub struct Close;
@@ -57,6 +62,8 @@ impl Op for Close {
         let held = call.commitment(&input.commitment)?;
         let id = held.value.id.clone();
         refuse_closed(&held.value)?;
+        let this = json!({ "commitment": id });
+        meant::refuse_other_contract(input.contract_digest.as_ref(), &held.value.contract_digest, this)?;
         if let Some(note) = &input.note {
             contract::text("note", note, 1)?;
         }
@@ -67,9 +74,12 @@ impl Op for Close {
                 refuse_open_ends(call, &held.value, &judged)?;
                 let strength =
                     fulfil(&judged.criteria, held.value.class).map_err(|why| refusal(&held.value, why, &judged))?;
+                refuse_exhausted(call, &held.value)?;
+                let evidence = evidence_of(&judged.criteria);
+                sealed::refuse_edited::<Commitment>(call, &id, &evidence)?;
                 // What it is closed on is recorded with it, so that a closed commitment does not show as unmet.
                 ver = record_standing(call, &held, &judged)?;
-                (strength, evidence_of(&judged.criteria))
+                (strength, evidence)
             }
             Closing::Partial
             | Closing::Failed
@@ -94,7 +104,7 @@ impl Op for Close {
     }
 }
 
-/// Refuses while work for the commitment is blocked, given up on without progress since, or still being checked.
+/// Refuses while work for the commitment is blocked or still being checked.
 fn refuse_open_ends(call: &Call<'_>, commitment: &Commitment, judged: &Judged) -> Result<(), Refusal> {
     let id = &commitment.id;
     if let Some(run) = &judged.running {
@@ -110,14 +120,21 @@ fn refuse_open_ends(call: &Call<'_>, commitment: &Commitment, judged: &Judged) -
             let refusal = refusal.with("reason", Reason::Blocked).with("task", &task.id).with("blocked", block);
             return Err(onward::unblock(refusal.with("lifted_by", rejection::lifted_by(&task)), &task));
         }
-        if task.rejections.exhausted.is_some() {
-            refuse_exhausted(call, commitment, &task)?;
-        }
     }
     Ok(())
 }
 
-fn refuse_exhausted(call: &Call<'_>, commitment: &Commitment, task: &Task) -> Result<(), Refusal> {
+/// Refuses while work for the commitment is given up on and there is no progress since. What the commitment itself owes
+/// is said before this.
+fn refuse_exhausted(call: &Call<'_>, commitment: &Commitment) -> Result<(), Refusal> {
+    let is_given_up = |task: &Task| !task.status.is_over() && task.rejections.exhausted.is_some();
+    subject::tasks_of(call, &commitment.id)?
+        .iter()
+        .filter(|task| is_given_up(task))
+        .try_for_each(|task| refuse_shut(call, commitment, task))
+}
+
+fn refuse_shut(call: &Call<'_>, commitment: &Commitment, task: &Task) -> Result<(), Refusal> {
     let unmet = gate::judge(call, &Subject::of_task(call, task)?)?.unmet_ids();
     if !task.rejections.is_shut(unmet.len()) {
         return Ok(());

@@ -16,7 +16,7 @@ use crate::ops::fault;
 use crate::ops::op::{Op, Span};
 use crate::ops::seen;
 use crate::ops::task::onward;
-use crate::ops::verification::gate;
+use crate::ops::verification::{gate, sealed};
 use crate::ops::workspace::look::standing;
 use crate::ports::git::{Pushed, RefUpdate, Rejection};
 use crate::rules::publication::{Blocker, Clearance, clear};
@@ -121,6 +121,7 @@ fn begin(call: &mut Call<'_>, task: &Task, clearance: &Clearance) -> Result<Publ
     let id = PublicationId::new(call.world.ids.uuid());
     call.step(|call| {
         custody::still_holds(call, &task.id)?;
+        sealed::refuse_edited::<Task>(call, &task.id, &clearance.cleared().evidence)?;
         let started = PublicationEvent::Started { clearance: Box::new(clearance.cleared().clone()) };
         call.record::<Publication>(&id, 0, started).map(drop)
     })?;

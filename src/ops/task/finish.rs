@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::needs;
+use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{EvidenceId, TaskId, TaskRef};
 use crate::domain::refusal::Refusal;
@@ -15,6 +16,7 @@ use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::rejection::{self, Rejection};
 use crate::ops::verification::subject::Subject;
+use crate::ops::verification::{meant, sealed};
 use crate::rules::contract;
 use crate::rules::verification::state::{Completion, CompletionFacts, CriterionState, completion};
 
@@ -25,6 +27,9 @@ pub struct In {
     /// What was done; recorded as the claim that it is, unless `task.complete` recorded one
     #[serde(default)]
     summary: Option<String>,
+    /// The digest of the contract that is meant (`criterion.list`); refused if the contract is another by now
+    #[serde(default)]
+    contract_digest: Option<Digest>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -58,6 +63,8 @@ impl Op for Finish {
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         let mut task = call.task(&input.task)?;
         let fence = call.claim()?.fence;
+        let this = json!({ "task": task.value.id });
+        meant::refuse_other_contract(input.contract_digest.as_ref(), &task.value.contract_digest, this)?;
         if let Some(summary) = input.summary {
             contract::text("summary", &summary, 1)?;
             let claimed = TaskEvent::CompletionClaimed { fence, summary };
@@ -70,6 +77,7 @@ impl Op for Finish {
             return Err(reject(call, task, &judged, &waits_for)?);
         }
         let evidence = evidence_of(&judged.criteria);
+        sealed::refuse_edited::<Task>(call, &task.value.id, &evidence)?;
         let contract_digest = subject.contract_digest;
         let finished = TaskEvent::Finished { fence, evidence: evidence.clone(), contract_digest };
         let task = call.record::<Task>(&task.value.id, task.ver, finished)?.value;

@@ -229,7 +229,10 @@ impl Subject {
 }
 
 /// The task whose worktree the call was made in: there, no task means that one, so that what is shown counts for it.
-fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
+///
+/// # Errors
+/// `NO_WORK_TREE`, or when the ledger cannot be read.
+pub fn task_here(call: &Call<'_>) -> Result<Option<Task>, Refusal> {
     let here = call.work_tree()?;
     match open_workspaces(call)?.into_iter().find(|workspace| Path::new(&workspace.path) == here) {
         Some(workspace) => Ok(call.load::<Task>(&workspace.task)?.map(|task| task.value)),

@@ -84,7 +84,12 @@ impl Metrics {
             }
             // What attempts looked like is told by their runs.
             Event::Failure(FailureEvent::Observed { .. }) | Event::Run(RunEvent::Accepted { .. }) => {}
-            Event::Commitment(_) | Event::Root(_) | Event::Session(_) | Event::Workspace(_) | Event::Finding(_) => {}
+            Event::Action(_)
+            | Event::Commitment(_)
+            | Event::Root(_)
+            | Event::Session(_)
+            | Event::Workspace(_)
+            | Event::Finding(_) => {}
         }
     }
 

@@ -332,8 +332,8 @@ mod tests {
         for (max, baseline, verdict) in [
             (3, &[][..], Verdict::Pass),
             (2, &[], Verdict::Fail),
-            (2, &[dirt.clone()], Verdict::Pass),
-            (1, &[dirt], Verdict::Fail),
+            (2, std::slice::from_ref(&dirt), Verdict::Pass),
+            (1, std::slice::from_ref(&dirt), Verdict::Fail),
         ] {
             let found = diff_scope((&all, Some(max)), &changed, baseline);
             assert_eq!(found.verdict, verdict, "{max}: {:?}", found.reasons);

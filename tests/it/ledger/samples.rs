@@ -1,6 +1,8 @@
 //! One sample or more of every event, for the golden files and for the laws. Every value of every closed set that an
 //! event can hold stands in one of them; `golden` proves it.
 
+mod seen;
+
 use std::collections::BTreeMap;
 
 use kctl::domain::caller::Grade;
@@ -10,16 +12,15 @@ use kctl::domain::contract::{
 };
 use kctl::domain::digest::Digest;
 use kctl::domain::event::Event;
-use kctl::domain::failure::{Doubt, Gate, Item, Key, Tests};
+use kctl::domain::failure::{Doubt, Item, Tests};
 use kctl::domain::finding::{About, FindingEvent};
-use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid, TicketId};
+use kctl::domain::id::{AgentName, CommitmentId, EvidenceId, Oid};
 use kctl::domain::isolation::{Isolation, Tier};
 use kctl::domain::publication::{Cleared, PublicationEvent};
 use kctl::domain::root::{BaseName, RootEvent};
 use kctl::domain::run::{Candidate, Failing, HandedIn, Level, Record, RunEvent, Source, Subject, Verdict};
 use kctl::domain::session::SessionEvent;
 use kctl::domain::stamp::Stamp;
-use kctl::domain::supervision::{FailureEvent, Observed};
 use kctl::domain::task::{ClaimEnd, TaskEvent};
 use kctl::domain::workspace::{Dirt, WorkspaceEvent};
 
@@ -34,8 +35,9 @@ pub fn all() -> Vec<Event> {
     all.extend(workspaces().into_iter().map(Event::from));
     all.extend(runs().into_iter().map(Event::from));
     all.extend(publications().into_iter().map(Event::from));
-    all.extend(failures().into_iter().map(Event::from));
+    all.extend(seen::failures().into_iter().map(Event::from));
     all.extend(findings().into_iter().map(Event::from));
+    all.extend(seen::actions().into_iter().map(Event::from));
     all
 }
 
@@ -421,44 +423,6 @@ fn doubts() -> Vec<Doubt> {
         Doubt::FailedWithExitZero { failed: 1 },
         Doubt::SaidFailed { items: 1 },
         Doubt::Cached,
-    ]
-}
-
-fn failures() -> Vec<FailureEvent> {
-    let key = Key {
-        dir: Some("web".into()),
-        program: "npm".into(),
-        subcommand: Some("test".into()),
-        targets: ["src/a.test.js".to_owned()].into(),
-        then: vec!["npm run lint".into()],
-    };
-    let observed = |gate, passed| FailureEvent::Observed {
-        attempt: Box::new(Observed {
-            run: EvidenceId::new(id(1)),
-            gate,
-            passed,
-            items: if passed { vec![] } else { items() },
-            signature: "0".repeat(64),
-            stage: (!passed).then_some(1),
-            command: (!passed).then(|| "npm test".into()),
-            changed_paths: vec!["src/a.js".into()],
-            inputs: (!passed).then(|| digest().to_string()),
-        }),
-    };
-    let opened = |lineage, evidence| FailureEvent::TicketOpened {
-        ticket: TicketId::new(id(1)),
-        gate: Gate::Criterion("AC-1".into()),
-        lineage,
-        capability: "the credentials".into(),
-        evidence,
-    };
-    vec![
-        observed(Gate::Criterion("AC-1".into()), false),
-        observed(Gate::Command(key), false),
-        observed(Gate::Criterion("AC-1".into()), true),
-        FailureEvent::Regrounded { lineage: 1 },
-        opened(Some(1), Some(EvidenceId::new(id(1)))),
-        opened(None, None),
     ]
 }
 

@@ -107,14 +107,19 @@ fn a_ledger_that_was_put_in_the_place_of_an_open_one_is_not_written_past() -> Re
 }
 
 #[test]
-fn a_marker_that_is_gone_is_put_back_and_a_wrong_one_is_seen() -> Result<()> {
+fn a_marker_that_is_gone_or_torn_is_put_back_and_one_of_another_ledger_shuts_this_one() -> Result<()> {
     let (dir, fixture) = ledger_of(1)?;
     let origin = fs::read_to_string(marker(dir.path()))?;
     fs::remove_file(marker(dir.path()))?;
     fixture.open(Access::Write)?;
     assert_eq!(fs::read_to_string(marker(dir.path()))?, origin);
     fs::write(marker(dir.path()), "o-000000000000\n")?;
-    assert_eq!(fixture.problems()?.len(), 1);
+    let before = fs::read(file(dir.path()))?;
+    for access in [Access::Read, Access::Write, Access::Create] {
+        let words = fixture.open(access).err().map(|why| why.to_string()).unwrap_or_default();
+        assert!(words.contains("not the ledger that belongs here"), "{access:?}: {words}");
+    }
+    assert_eq!(fs::read(file(dir.path()))?, before, "nothing was written to it");
     Ok(())
 }
 

@@ -94,7 +94,7 @@ proptest! {
         for kind in Kind::ALL {
             let known = match kind {
                 Kind::Task | Kind::Workspace | Kind::Failure => task(1).to_string(),
-                Kind::Session => session(1).to_string(),
+                Kind::Session | Kind::Action => session(1).to_string(),
                 Kind::Root => "o-0123456789ab".to_owned(),
                 Kind::Commitment => "c-0123456789ab".to_owned(),
                 Kind::Run => "e-0123456789ab".to_owned(),
