@@ -333,7 +333,7 @@ mod tests {
             (3, &[][..], Verdict::Pass),
             (2, &[], Verdict::Fail),
             (2, std::slice::from_ref(&dirt), Verdict::Pass),
-            (1, &[dirt], Verdict::Fail),
+            (1, std::slice::from_ref(&dirt), Verdict::Fail),
         ] {
             let found = diff_scope((&all, Some(max)), &changed, baseline);
             assert_eq!(found.verdict, verdict, "{max}: {:?}", found.reasons);
