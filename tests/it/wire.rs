@@ -43,7 +43,8 @@ fn where_there_is_no_repository_every_operation_says_so_and_the_catalogue_answer
     let outside = place.top().join("outside");
     fs::create_dir(&outside).expect("made");
     let said = answered(&place, &outside);
-    assert_eq!(count(&said, "NO_REPOSITORY"), said.len() - 3, "{said:?}");
+    assert_eq!(count(&said, "NO_REPOSITORY"), said.len() - 4, "{said:?}");
+    assert!(said.contains(&("turn.end", "ok".to_owned())), "a turn is let go wherever it ends: {said:?}");
     for name in ["ops.list", "ops.describe", "failure.explain"] {
         assert!(said.contains(&(name, "ok".to_owned())) || name != "ops.list", "{said:?}");
     }
@@ -71,7 +72,7 @@ fn where_kctl_is_not_set_up_nothing_but_the_way_in_is_done() {
     }
     let fresh = Place::untouched();
     for entry in OPS.iter().filter(|entry| {
-        !["init", "uninstall", "doctor", "ops.list", "ops.describe", "failure.explain", "action.evaluate"]
+        !["init", "uninstall", "doctor", "ops.list", "ops.describe", "failure.explain", "action.evaluate", "turn.end"]
             .contains(&entry.info.name)
     }) {
         let refusal = fresh.call(entry.info.name, params_of(entry.info.name)).err();
@@ -95,7 +96,7 @@ fn in_a_bare_root_and_in_a_work_tree_that_lost_its_root_the_shape_holds() {
     fs::rename(&place.repo, place.top().join("moved away")).expect("renamed");
     let said = answered(&place, &linked);
     assert_eq!(count(&said, "INTERNAL") + count(&said, "NOT_INITIALISED"), 0, "{said:?}");
-    assert!(count(&said, "NO_REPOSITORY") + count(&said, "GIT_FAILED") >= said.len() - 3, "{said:?}");
+    assert!(count(&said, "NO_REPOSITORY") + count(&said, "GIT_FAILED") >= said.len() - 4, "{said:?}");
 }
 
 #[test]
@@ -402,6 +403,7 @@ fn a_dry_run_of_any_operation_changes_nothing() {
         ("ticket.open", json!({ "task": handed, "criterion": "AC-1", "capability": "x" })),
         ("reground", json!({ "task": failing })),
         ("action.observe", json!({ "call": "1", "tool": "file_read", "arguments": { "path": "a.txt" } })),
+        ("turn.end", json!({ "task": task })),
         ("ledger.rebuild", json!({})),
         ("ledger.backup", json!({ "to": backup })),
         ("ledger.recover", json!({})),
