@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this floor is where the world is touched")]
 
 pub mod artifacts;
+mod board;
 pub mod diagnostics;
 pub mod failpoint;
 pub mod files;
@@ -11,6 +12,7 @@ pub mod lock;
 pub mod memory;
 pub mod passages;
 pub mod process;
+pub mod progress;
 pub mod shell;
 pub mod sqlite;
 pub mod stdout;

@@ -2,8 +2,8 @@
 
 use super::op::{Entry, entry};
 use super::{
-    catalogue, check, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, metrics, publication,
-    session, status, task, ticket, uninstall, validate, workspace,
+    catalogue, check, commit, context, criterion, doctor, evidence, failure, finding, init, ledger, metrics,
+    publication, session, status, task, ticket, uninstall, validate, workspace,
 };
 use crate::domain::op_info;
 

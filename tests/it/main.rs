@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests touch the real world")]
 
 mod adoption;
+mod checks;
 mod commitment;
 mod contention;
 mod context;

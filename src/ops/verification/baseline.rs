@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::failure::Item;
 use crate::domain::fold::Kind;
 use crate::domain::id::Oid;
 use crate::domain::refusal::{Code, Refusal};
@@ -57,7 +58,7 @@ impl Against {
 pub fn newly_failing(here: &Run, base: &Run) -> Vec<String> {
     let keys = |run: &Run| -> Vec<String> {
         let failing = run.record.as_ref().and_then(|record| record.failing.as_ref());
-        failing.map(|failing| failing.items.iter().map(|item| item.key()).collect()).unwrap_or_default()
+        failing.map(|failing| failing.items.iter().map(Item::key).collect()).unwrap_or_default()
     };
     let before = keys(base);
     keys(here).into_iter().filter(|key| !before.contains(key)).collect()
@@ -76,7 +77,13 @@ pub fn show(call: &mut Call<'_>, subject: &Subject, due: &[Due]) -> Result<Vec<(
     let (mut known, mut wanted) = (Vec::new(), Vec::new());
     for one in due.iter().filter(|one| matches!(one.what, What::Check { .. })) {
         match on_base(call, one, &base.commit)? {
-            Some(run) => known.push((one.key.clone(), run)),
+            Some(run) => {
+                let verdict = run.verdict().map_or("unknown", Verdict::name);
+                call.world.progress.on_base(true);
+                call.world.progress.ended(&one.title(), verdict);
+                call.world.progress.on_base(false);
+                known.push((one.key.clone(), run));
+            }
             None => wanted.push(Due { criteria: Vec::new(), ..one.clone() }),
         }
     }
@@ -141,8 +148,10 @@ impl Scratch {
         let there = Subject { tree_profile: subject.tree_profile.clone(), base: subject.base.clone(), ..there };
         let before = assess::snapshot(call, &there)?;
         let assessed = assess::look_up(call, &there, wanted, &before)?;
-        let shown = suite::show(call, &there, assessed, &before, false)?;
-        let ran = shown.came.into_iter().filter_map(|(due, came)| Some((due.key, came.run()?)));
+        call.world.progress.on_base(true);
+        let shown = suite::show(call, &there, assessed, &before, false);
+        call.world.progress.on_base(false);
+        let ran = shown?.came.into_iter().filter_map(|(due, came)| Some((due.key, came.run()?)));
         Ok(ran.collect())
     }
 

@@ -81,7 +81,7 @@ impl Metric {
             Metric::Verifications => &["check", "verdict"],
             Metric::Criteria => &["check", "result"],
             Metric::Finalizations => &["gate", "answer"],
-                        Metric::Regrounds => &[],
+            Metric::Regrounds => &[],
             Metric::FalseSuccess | Metric::Tickets => &["gate"],
             Metric::Tasks => &["what"],
             Metric::Publications => &["what", "code"],

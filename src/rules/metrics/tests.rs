@@ -132,11 +132,12 @@ fn regrounds_and_tickets_are_counted_for_who_was_told() {
     };
     let ada = caller(Some("ada"), None);
     let regrounded = FailureEvent::Regrounded { lineage: 1 };
-    let metrics =
-        folded(&[recorded("failure:t", 1, &ada, regrounded), recorded("failure:t", 2, &ada, ticket())]);
+    let metrics = folded(&[recorded("failure:t", 1, &ada, regrounded), recorded("failure:t", 2, &ada, ticket())]);
     let totals = metrics.totals();
     assert_eq!((totals.regrounds, totals.tickets, metrics.agents()[0].regrounds), (1, 1, 1));
-    assert!(exposition(&metrics).contains(r#"kctl_tickets_total{host="(unknown)",agent="ada",gate="criterion AC-1"} 1"#));
+    assert!(
+        exposition(&metrics).contains(r#"kctl_tickets_total{host="(unknown)",agent="ada",gate="criterion AC-1"} 1"#)
+    );
 }
 
 #[test]
