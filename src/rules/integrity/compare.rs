@@ -6,6 +6,8 @@ use super::gone::Gone;
 use super::model::{Claim, Digest, Finding, Hollow, Kind, Marker, Severity, Strength, Test};
 use super::pair::{Item, Pairs, overlap};
 
+pub(super) const EXPECTS_OTHERWISE: &str = "the values that the test expects changed";
+
 /// What the comparison knows of the two sides besides the tests.
 pub(super) struct View<'a> {
     pub old: &'a [Item<'a>],
@@ -375,14 +377,27 @@ impl Pair<'_> {
                 || (self.old.claims != self.new.claims && skeletons(self.old) == skeletons(self.new)))
             && self.old.literals != self.new.literals;
         if changed {
-            out.push(self.finding(
-                Severity::Note,
-                Kind::ExpectationChanged,
-                String::new(),
-                String::new(),
-                "the values that the test uses or expects changed".to_owned(),
-            ));
+            out.push(
+                self.finding(
+                    Severity::Note,
+                    Kind::ExpectationChanged,
+                    String::new(),
+                    String::new(),
+                    if self.expects_otherwise() { EXPECTS_OTHERWISE } else { "the values that the test uses changed" }
+                        .to_owned(),
+                ),
+            );
         }
+    }
+
+    /// An assertion that names a value now names another, and the old value is gone from the test.
+    fn expects_otherwise(&self) -> bool {
+        let exact = |test: &Test| -> BTreeSet<Digest> {
+            let claims = test.claims.iter().filter(|claim| claim.strength.rank() >= Strength::Partial.rank());
+            claims.map(|claim| claim.digest).collect()
+        };
+        let lost = self.old.literals.iter().any(|literal| !self.new.literals.contains(literal));
+        lost && exact(self.old) != exact(self.new)
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Case {
 }
 
 pub fn cases(text: &str) -> Vec<Case> {
-    let parts = text.split("=== ").skip(1);
+    let parts = text.split("\n=== ").skip(1);
     parts
         .map(|part| {
             let (head, script) = part.split_once('\n').expect("a case has a script");
@@ -114,7 +114,9 @@ impl Bench {
     }
 
     fn with_tool(self, program: &str, args: &[&str]) -> Option<Self> {
-        let words = [&[program], args].concat().join(" ");
+        let quoted = |word: &&str| format!("'{word}'");
+        let words: Vec<String> = [&[program], args].concat().iter().map(quoted).collect();
+        let words = words.join(" ");
         let ran = self.place.run(&self.place.repo, "sh", &["-c", &format!("{words} >/dev/null 2>&1")], None);
         if ran.status != 0 {
             skipped(&format!("laboratory: {}", self.name), &format!("`{words}` does not run here"));
@@ -248,7 +250,7 @@ const PYTHON_FILES: &[(&str, &str)] = &[
     ("pyproject.toml", "[project]\nname = \"calc\"\nversion = \"1\"\ndependencies = [\"attrs==23.1\"]\n"),
     (
         ".decapod/kctl.toml",
-        "version = 1\n\n[checks.test]\nrun = \"python3 -m unittest discover -s tests -t . -v\"\nkind = \"test\"\ntimeout = \"30s\"\nmin_tests = 1\n",
+        "version = 1\n\n[checks.test]\nrun = \"python3 -m unittest discover -s tests -t . -v\"\nkind = \"test\"\ntimeout = \"12s\"\nmin_tests = 1\n",
     ),
 ];
 
