@@ -37,6 +37,11 @@ impl Layout {
     }
 
     /// Held by every git that makes or removes a worktree, until that git ends: it may outlive the kctl that started it.
+    pub fn baseline_lock(&self) -> PathBuf {
+        self.dir().join("baseline.lock")
+    }
+
+    /// Held by every git that makes or removes a worktree.
     pub fn git_lock(&self) -> PathBuf {
         self.dir.join("worktrees.git.lock")
     }

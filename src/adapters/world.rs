@@ -170,6 +170,10 @@ impl Locks for FileLocks {
         failpoint::reach("worktrees.locked");
         Ok(Guard::new(lock))
     }
+
+    fn baseline(&self, common_dir: &Path) -> Result<Guard, LockFault> {
+        take(Layout::of(common_dir).baseline_lock()).map(Guard::new)
+    }
 }
 
 fn take(path: PathBuf) -> Result<FileLock, LockFault> {

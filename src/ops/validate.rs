@@ -20,12 +20,13 @@ use crate::ops::call::Call;
 use crate::ops::op::{Op, Span};
 use crate::ops::task::onward;
 use crate::ops::verification::assess;
+use crate::ops::verification::baseline::{self, Against};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
 use crate::ops::verification::{gate, integrity};
 use crate::rules::inputs;
-use crate::rules::verification::due::{Due, in_order};
+use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{CriterionState, Standing};
 
 /// How many failing items an answer lists of one check.
@@ -53,6 +54,9 @@ pub struct In {
     /// Run also what has fresh evidence
     #[serde(default)]
     rerun: bool,
+    /// Run the checks on the accepted base as well, and say what is a regression and what failed before
+    #[serde(default)]
+    baseline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +83,12 @@ pub struct Shown {
     tests: Option<Tests>,
     /// The first of what failed; `evidence.show` has them all.
     failing: Vec<String>,
+    /// How it stands against the base, with `baseline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against_base: Option<Against>,
+    /// What fails here and did not on the base, with `baseline`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    newly_failing: Vec<String>,
     /// The last lines of the output, unless it passed.
     tail: String,
 }
@@ -125,6 +135,7 @@ impl Op for Validate {
         ("kctl validate t-7k2", "the task's criteria, in its workspace; exits with 8 unless all of them hold"),
         ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
         ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
+        ("kctl validate t-7k2 --baseline", "what this work broke, and what was broken before"),
     ];
     type In = In;
     type Out = Out;
@@ -140,10 +151,17 @@ impl Op for Validate {
         let before = assess::snapshot(call, &subject)?;
         warn_of_links(call, &subject, &due, &before);
         let assessed = assess::look_up(call, &subject, due, &before)?;
+        let base = if input.baseline {
+            let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
+            Some(baseline::show(call, &subject, &due)?)
+        } else {
+            None
+        };
         let done = suite::show(call, &subject, assessed, &before, input.rerun)?;
         // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
         let after = if done.ran() { assess::snapshot(call, &subject)? } else { before };
-        let results = done.came.into_iter().map(|(due, came)| told(&due, came)).collect();
+        let told = |(due, came): (Due, Came)| against(told(&due, came.clone()), &due, came, base.as_deref());
+        let results = done.came.into_iter().map(told).collect();
         answer(call, &subject, scope, results, (&after, done.bound))
     }
 }
@@ -211,6 +229,17 @@ fn told(due: &Due, came: Came) -> Shown {
     }
 }
 
+/// Adds how it stands against the base, where that was asked.
+fn against(shown: Shown, due: &Due, came: Came, base: Option<&[(String, Run)]>) -> Shown {
+    let Some(base) = base.filter(|_| matches!(due.what, What::Check { .. })) else { return shown };
+    let there = base.iter().find(|(key, _)| *key == due.key).map(|(_, run)| run);
+    let newly_failing = match (came.run(), there) {
+        (Some(here), Some(there)) => baseline::newly_failing(&here, there),
+        _ => Vec::new(),
+    };
+    Shown { against_base: Some(Against::of(shown.verdict, there)), newly_failing, ..shown }
+}
+
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
     Shown {
         check: due.title(),
@@ -222,6 +251,8 @@ fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
         evidence: None,
         tests: None,
         failing: Vec::new(),
+        against_base: None,
+        newly_failing: Vec::new(),
         tail: String::new(),
     }
 }
@@ -238,6 +269,8 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
         evidence: Some(run.id.clone()),
         tests: record.tests,
         failing: failing(record),
+        against_base: None,
+        newly_failing: Vec::new(),
         tail: if record.verdict == Verdict::Pass { String::new() } else { record.tail.clone() },
     }
 }

@@ -75,6 +75,12 @@ pub trait Locks {
     /// # Errors
     /// When another process kept it for too long, or it cannot be taken here.
     fn worktrees(&self, common_dir: &Path) -> Result<Guard, LockFault>;
+
+    /// The lock under which checks run on the base, in a worktree that is there for that alone.
+    ///
+    /// # Errors
+    /// As [`Locks::worktrees`].
+    fn baseline(&self, common_dir: &Path) -> Result<Guard, LockFault>;
 }
 
 /// Why a lock was not had.

@@ -79,7 +79,10 @@ fn a_reference_that_was_moved_brings_no_other_judge() {
             if !remote_answers {
                 answers(&place, false);
             }
-            let shown = assert_fails(&ada, &task, &commitment, &when);
+            let mut shown = assert_fails(&ada, &task, &commitment, &when);
+            // It fails again and again, which is another matter.
+            let warnings = shown["warnings"].as_array_mut().expect("a list");
+            warnings.retain(|warning| !["no_progress", "stuck"].contains(&text(&warning["code"]).as_str()));
             if remote_answers {
                 assert_eq!(warned(&shown), [] as [&str; 0], "{when}");
                 assert_eq!(place.git(&["rev-parse", MAIN]), real, "{when}: asking put it right");

@@ -250,3 +250,43 @@ fn attempts_without_progress_are_counted_regrounded_and_end_in_a_ticket_that_onl
     assert_eq!(place.data(&["failure", "list"])["items"], json!([]));
     assert_eq!(place.refusal(&["reground", &task])["code"], "NOT_FOUND");
 }
+
+#[test]
+fn the_base_tells_a_regression_from_what_failed_before() {
+    let checks = r#"
+[checks.a]
+run = "test ! -e a-broken"
+required = false
+[checks.b]
+run = "test ! -e b-broken"
+required = false
+"#;
+    let place = Place::with_profile(&format!("{PROFILE}{checks}"));
+    place.write("b-broken", "x\n");
+    place.commit("b is broken on the base");
+    place.git(&["push", "-q", "origin", "main"]);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["check:a", "check:b"] }));
+    let tree = ada.workspace(&task);
+    let validate = || ada.ok("validate", json!({ "task": task, "baseline": true }));
+    let stands = |shown: &Value| -> Vec<String> {
+        shown["results"].as_array().expect("a list").iter().map(|one| text(&one["against_base"])).collect()
+    };
+    assert_eq!(stands(&validate()), ["holding", "already_failing"]);
+    write(&tree.join("a-broken"), "x\n");
+    std::fs::remove_file(tree.join("b-broken")).expect("removed");
+    let runs = || place.log().iter().filter(|event| event["type"] == "run.ended").count();
+    let before = runs();
+    assert_eq!(stands(&validate()), ["regression", "fixed"]);
+    assert_eq!(runs() - before, 2, "the base did not move, and is not run again");
+    let left = place.git(&["worktree", "list", "--porcelain"]);
+    assert!(
+        !left.contains("baseline-") && place.git(&["branch", "--list", "kctl/baseline-*"]).trim().is_empty(),
+        "{left}"
+    );
+    assert!(
+        ada.ok("validate", json!({ "task": task }))
+            .get("results")
+            .is_some_and(|all| !all.to_string().contains("against_base"))
+    );
+}

@@ -1,6 +1,5 @@
 //! Commitments: durable obligations that close with a verdict and evidence.
 
-pub mod attest;
 pub mod close;
 pub mod evaluate;
 pub mod list;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::domain::commitment::{Commitment, CommitmentEvent};
-use crate::domain::contract::{Contract, Criterion, CriterionId, Terms, Waiver};
+use crate::domain::contract::{Attestation, Contract, Criterion, CriterionId, Terms, Waiver};
 use crate::domain::digest::Digest;
 use crate::domain::id::{CommitmentId, CommitmentRef, TaskId, TaskRef};
 use crate::domain::refusal::{Code, Refusal};
@@ -47,6 +47,13 @@ impl Holder {
         match self {
             Self::Task(held) => &held.value.contract,
             Self::Commitment(held) => &held.value.contract,
+        }
+    }
+
+    pub fn contract_digest(&self) -> &Digest {
+        match self {
+            Self::Task(held) => &held.value.contract_digest,
+            Self::Commitment(held) => &held.value.contract_digest,
         }
     }
 
@@ -171,6 +178,22 @@ impl Holder {
         Ok(held.standing())
     }
 
+    /// Records a person's word that a criterion holds.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn attest(self, call: &mut Call<'_>, attestation: Attestation) -> Result<(), Refusal> {
+        match self {
+            Self::Task(held) => {
+                call.record::<Task>(&held.value.id, held.ver, TaskEvent::Attested { attestation }).map(drop)
+            }
+            Self::Commitment(held) => {
+                let event = CommitmentEvent::Attested { attestation };
+                call.record::<Commitment>(&held.value.id, held.ver, event).map(drop)
+            }
+        }
+    }
+
     /// Records that a person waives a criterion.
     ///
     /// # Errors
@@ -188,15 +211,15 @@ impl Holder {
     }
 
     fn standing(&self) -> Standing {
-        let (task, commitment, digest) = match self {
-            Self::Task(held) => (Some(held.value.id.clone()), None, &held.value.contract_digest),
-            Self::Commitment(held) => (None, Some(held.value.id.clone()), &held.value.contract_digest),
+        let (task, commitment) = match self {
+            Self::Task(held) => (Some(held.value.id.clone()), None),
+            Self::Commitment(held) => (None, Some(held.value.id.clone())),
         };
         Standing {
             task,
             commitment,
             revision: self.terms().revision,
-            contract_digest: digest.clone(),
+            contract_digest: self.contract_digest().clone(),
             criteria: self.contract().criteria.clone(),
         }
     }

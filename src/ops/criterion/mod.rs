@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod amend;
+pub mod attest;
 pub mod cite;
 pub mod holder;
 pub mod judge;

@@ -74,7 +74,7 @@ impl Op for Explain {
 /// The reader that is meant by a tool's name: `cargo test` as well as `cargo-test`.
 fn hint(tool: &str) -> Option<Parser> {
     let words = tool.trim().to_lowercase().replace([' ', '_'], "-");
-    Parser::named(&words).or_else(|| match words.as_str() {
+    Parser::named(&words).or(match words.as_str() {
         "cargo" | "cargo-clippy" | "cargo-build" | "cargo-check" | "rustc" => Some(Parser::Rustc),
         "go" => Some(Parser::GoTest),
         "mvn" | "maven" | "mvn-test" => Some(Parser::Surefire),

@@ -1,6 +1,7 @@
 //! Where criteria stand, and the runs that make evidence.
 
 pub mod assess;
+pub mod baseline;
 pub mod execute;
 pub mod gate;
 pub mod integrity;

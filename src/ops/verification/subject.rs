@@ -135,6 +135,11 @@ impl Subject {
         Self::in_tree(call, call.work_tree()?.to_owned(), None)
     }
 
+    /// The work tree at `path`, with nothing to hold it to but the base.
+    pub fn of_dir(call: &Call<'_>, path: &Path) -> Result<Self, Refusal> {
+        Self::in_tree(call, path.to_owned(), None)
+    }
+
     fn in_tree(call: &Call<'_>, work_tree: PathBuf, workspace: Option<Workspace>) -> Result<Self, Refusal> {
         let contract = Contract::default();
         Ok(Self {

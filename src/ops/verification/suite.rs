@@ -20,6 +20,7 @@ use super::supervise;
 const MAX_UNASKED_PARALLEL: usize = 4;
 
 /// What came of one thing that was due.
+#[derive(Clone)]
 pub enum Came {
     /// Nothing was run, and this is why.
     NotRun(Verdict, String),
@@ -29,6 +30,14 @@ pub enum Came {
 }
 
 impl Came {
+    /// The run that it rests on.
+    pub fn run(self) -> Option<Run> {
+        match self {
+            Came::NotRun(..) => None,
+            Came::Fresh(run) | Came::Ran(run) => Some(*run),
+        }
+    }
+
     fn passed(&self) -> bool {
         match self {
             Came::NotRun(..) => false,
