@@ -66,8 +66,6 @@ pub struct Bench {
     /// Shell functions that the scripts of the bench may use; `fix` does the work honestly.
     prelude: &'static str,
     place: Place,
-    /// How the place was, for the next case.
-    files: &'static [(&'static str, &'static str)],
 }
 
 const EDIT: &str =
@@ -81,7 +79,7 @@ impl Bench {
         }
         let profile = files.iter().find(|(path, _)| *path == ".decapod/kctl.toml").expect("it has one").1;
         place.rebase_profile(profile);
-        Self { name, prelude, place, files }
+        Self { name, prelude, place }
     }
 
     pub fn place(&self) -> &Place {
@@ -111,6 +109,15 @@ impl Bench {
         let path = std::env::var("PATH").unwrap_or_default();
         bench.place.set("PATH", Some(&format!("{}:{path}", bin.display())));
         bench.with_tool("cargo", &["--version"])
+    }
+
+    pub fn java() -> Option<Self> {
+        Self::new("java", JAVA_FIX, JAVA_FILES).with_tool("javac", &["--version"])
+    }
+
+    /// Languages whose runners are not here.
+    pub fn other() -> Self {
+        Self::new("other", OTHER_FIX, OTHER_FILES)
     }
 
     fn with_tool(self, program: &str, args: &[&str]) -> Option<Self> {
@@ -152,10 +159,6 @@ impl Bench {
         let judged = judge(&case.expected, &validated, &finished, &published);
         drop(agent.call("task.release", json!({ "task": task })));
         judged
-    }
-
-    pub fn files(&self) -> &'static [(&'static str, &'static str)] {
-        self.files
     }
 }
 
@@ -279,6 +282,46 @@ const RUST_FILES: &[(&str, &str)] = &[
     (
         ".decapod/kctl.toml",
         "version = 1\n\n[checks.test]\nrun = \"cargo test --offline --locked\"\nkind = \"test\"\ntimeout = \"120s\"\n",
+    ),
+];
+
+const JAVA_FIX: &str = "fix() { edit src/main/java/Calc.java 's/a - b/a + b/'; }\n";
+const JAVA_FILES: &[(&str, &str)] = &[
+    ("src/main/java/Calc.java", include_str!("bench/java/Calc.java.txt")),
+    ("src/test/java/CalcTest.java", include_str!("bench/java/CalcTest.java.txt")),
+    ("src/test/java/TwiceTest.java", include_str!("bench/java/TwiceTest.java.txt")),
+    ("junit/Runner.java", include_str!("bench/java/Runner.java.txt")),
+    ("junit/org/junit/jupiter/api/Test.java", include_str!("bench/java/Test.java.txt")),
+    ("junit/org/junit/jupiter/api/Disabled.java", include_str!("bench/java/Disabled.java.txt")),
+    ("junit/org/junit/jupiter/api/Assertions.java", include_str!("bench/java/Assertions.java.txt")),
+    ("check.sh", include_str!("bench/java/check.sh")),
+    (
+        "pom.xml",
+        "<project>\n  <artifactId>calc</artifactId>\n  <properties><release>17</release></properties>\n</project>\n",
+    ),
+    (".gitignore", "out/\n"),
+    (
+        ".decapod/kctl.toml",
+        "version = 1\n\n[checks.test]\nrun = \"sh check.sh\"\nkind = \"test\"\ntimeout = \"120s\"\n",
+    ),
+];
+
+const OTHER_FIX: &str = "fix() { edit calc.go 's/a - b/a + b/'; }\n";
+const OTHER_FILES: &[(&str, &str)] = &[
+    ("calc.go", include_str!("bench/other/calc.go.txt")),
+    ("calc_test.go", include_str!("bench/other/calc_test.go.txt")),
+    ("go.mod", "module example.com/calc\n\ngo 1.22\n\nrequire github.com/stretchr/testify v1.9.0\n"),
+    ("src/calc.ts", "export const add = (a: number, b: number): number => a + b;\n"),
+    ("test/calc.test.ts", include_str!("bench/other/calc.test.ts.txt")),
+    ("test/__snapshots__/calc.test.ts.snap", "exports[`add > matches 1`] = `{ \"sum\": 5 }`;\n"),
+    ("vitest.config.ts", "export default {\n  test: { include: ['test/**/*.test.ts'] },\n};\n"),
+    ("tsconfig.json", "{ \"compilerOptions\": { \"strict\": true } }\n"),
+    ("calc.py", "def add(a, b):\n    return a + b\n\n\ndef div(a, b):\n    return a / b\n"),
+    ("tests/test_calc.py", include_str!("bench/other/test_calc.py.txt")),
+    ("verify.sh", "grep -q 'return a' calc.go\n! grep -q 'return a - b$' calc.go || grep -q Testing calc.go\n"),
+    (
+        ".decapod/kctl.toml",
+        "version = 1\n\n[checks.test]\nrun = \"sh -e verify.sh\"\nkind = \"test\"\ntimeout = \"30s\"\n",
     ),
 ];
 
