@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this floor is where the world is touched")]
 
 pub mod artifacts;
+mod board;
 pub mod diagnostics;
 pub mod failpoint;
 pub mod files;
@@ -12,6 +13,7 @@ pub mod memory;
 pub mod passages;
 pub mod paths;
 pub mod process;
+pub mod progress;
 pub mod shell;
 pub mod sqlite;
 pub mod stdout;

@@ -1,9 +1,7 @@
-//! The small things of the world: time, randomness, environment, secrets, locks, and what a person is shown.
+//! The small things of the world: time, randomness, environment, secrets, locks.
 
-use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use fs_err as fs;
 
@@ -12,7 +10,7 @@ use crate::adapters::layout::Layout;
 use crate::adapters::lock::FileLock;
 use crate::domain::id::SessionId;
 use crate::domain::stamp::Stamp;
-use crate::ports::world::{Clock, Env, Guard, Ids, LockFault, Locks, Progress, Secrets};
+use crate::ports::world::{Clock, Env, Guard, Ids, LockFault, Locks, Secrets};
 
 /// The system's clock.
 pub struct SystemClock;
@@ -183,57 +181,6 @@ fn take(path: PathBuf) -> Result<FileLock, LockFault> {
             Err(LockFault::Busy { waited_s: MAX_WORKTREE_WAIT_S })
         }
         Err(why) => Err(LockFault::Failed { path, words: why.to_string() }),
-    }
-}
-
-/// Tells a person at a terminal what goes on; says nothing where nobody looks.
-pub struct TerminalProgress {
-    shown: bool,
-    /// The unfinished last line of each run that is on: several write at once, and each line says whose it is.
-    lines: Mutex<BTreeMap<String, String>>,
-}
-
-/// A line without an end is shown in pieces of this many bytes.
-const MAX_LINE_BYTES: usize = 4096;
-
-impl TerminalProgress {
-    /// Shows only if stderr is a terminal and `quiet` is not wanted.
-    pub fn new(quiet: bool) -> Self {
-        Self { shown: !quiet && std::io::stderr().is_terminal(), lines: Mutex::default() }
-    }
-
-    fn line(&self, text: &str) {
-        if self.shown {
-            // Progress is no part of the answer: where it cannot be shown, it is not.
-            let _ = writeln!(std::io::stderr(), "{text}");
-        }
-    }
-}
-
-impl Progress for TerminalProgress {
-    fn started(&self, what: &str, command: &str) {
-        self.line(&format!("{what}: {command}"));
-    }
-
-    fn output(&self, what: &str, text: &str) {
-        if !self.shown {
-            return;
-        }
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = lines.entry(what.to_owned()).or_default();
-        line.push_str(text);
-        let whole = if line.len() > MAX_LINE_BYTES { line.len() } else { line.rfind('\n').map_or(0, |end| end + 1) };
-        for shown in line.drain(..whole).collect::<String>().lines() {
-            self.line(&format!("{what} | {shown}"));
-        }
-    }
-
-    fn ended(&self, what: &str, how: &str) {
-        let rest = self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(what).unwrap_or_default();
-        if !rest.is_empty() {
-            self.line(&format!("{what} | {rest}"));
-        }
-        self.line(&format!("{what}: {how}"));
     }
 }
 

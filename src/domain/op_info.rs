@@ -37,7 +37,8 @@ pub struct OpInfo {
     pub examples: &'static [(&'static str, &'static str)],
     /// What flags cannot say in a line: shown below them, as it is. Empty for most.
     pub help: &'static str,
-    /// Columns of the table when `data` is a list, or holds one; empty: every member that fits in a cell.
+    /// Columns of the table when `data` is a list, or holds one; empty: every member that fits in a cell. One that ends in
+    /// `?` is only shown where a row has it.
     pub columns: &'static [&'static str],
     /// Members of `data` that a person sees only on asking for more (`-v`), as paths with dots that go through lists:
     /// `criteria.strength`. `--json` has them always.

@@ -16,12 +16,12 @@ use crate::adapters::layout::Layout;
 use crate::adapters::passages::PassageIndex;
 use crate::adapters::paths::DiskPaths;
 use crate::adapters::process::{Supervisor, interrupted, shut};
+use crate::adapters::progress::TerminalProgress;
 use crate::adapters::sqlite::SqliteLedgers;
 use crate::adapters::stdout::stdout;
 use crate::adapters::trees::LocalTrees;
 use crate::adapters::world::{
-    FileLocks, SecretFiles, SystemClock, SystemEnv, SystemIds, TerminalProgress, current_dir, current_program,
-    outlive_file_limits,
+    FileLocks, SecretFiles, SystemClock, SystemEnv, SystemIds, current_dir, current_program, outlive_file_limits,
 };
 use crate::domain::answer::Answer;
 use crate::domain::caller::{Door, Grade};
@@ -207,7 +207,7 @@ pub(super) fn within<R>(
 ) -> Result<R, Refusal> {
     let here = current_dir().map_err(|why| Refusal::new(Code::NO_REPOSITORY, why))?;
     let cwd = globals.dir.as_ref().map_or_else(|| here.clone(), |dir| here.join(dir));
-    let progress = TerminalProgress::new(globals.quiet || door != Door::Cli);
+    let progress = TerminalProgress::new(globals.quiet || globals.json || door != Door::Cli);
     let runner = Supervisor::new(of_stream);
     let ledgers = SqliteLedgers::new(|| OriginId::new(SystemIds.uuid()));
     let world = World {

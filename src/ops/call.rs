@@ -296,7 +296,12 @@ impl<'w> Call<'w> {
     pub(super) fn end(&mut self, keep: bool) -> Result<(), Refusal> {
         self.in_step = false;
         let ledger = self.ledger.as_mut().ok_or_else(fault::not_initialised)?;
-        let ended = if keep { ledger.commit().map_err(fault::of_ledger) } else { Ok(ledger.rollback()) };
+        let ended = if keep {
+            ledger.commit().map_err(fault::of_ledger)
+        } else {
+            ledger.rollback();
+            Ok(())
+        };
         match keep && ended.is_ok() {
             true => self.kept_refusals = self.refusals.len(),
             false => self.refusals.truncate(self.kept_refusals),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::domain::contract::{CriterionId, LIMITS};
 use crate::domain::effect::{Custody, Effect};
-use crate::domain::failure::{Item, Tests};
+use crate::domain::failure::{Item, Kind as ItemKind, Tests};
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::CheckName;
@@ -83,7 +83,7 @@ pub struct Shown {
     pub evidence: Option<EvidenceId>,
     /// Tests as the output counts them.
     tests: Option<Tests>,
-    /// The first of what failed; `evidence.show` has them all.
+    /// The first of what failed, with its place, or else how the output ends; `evidence.show` has all of it.
     failing: Vec<String>,
     /// How it stands against the base, with `baseline`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,9 @@ impl Shown {
 }
 
 /// The columns of results.
-pub const COLUMNS: &[&str] = &["check", "verdict", "fresh", "seconds", "reasons", "evidence"];
+pub const COLUMNS: &[&str] = &["check", "verdict", "against_base?", "fresh", "seconds", "reasons", "evidence"];
+/// What a person reads below them: what failed; and the end of the output, on asking for more.
+pub const TEXTS: &[&str] = &["results.failing", "results.tail"];
 
 pub struct Validate;
 
@@ -141,11 +143,12 @@ impl Op for Validate {
         "work_tree",
         "candidate",
         "results.criteria",
+        "results.tail",
         "criteria.required",
         "criteria.strength",
         "criteria.last",
     ];
-    const TEXTS: &'static [&'static str] = &["results.tail"];
+    const TEXTS: &'static [&'static str] = TEXTS;
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
         ("kctl validate t-7k2", "the task's criteria, in its workspace; exits with 8 unless all of them hold"),
         ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
@@ -329,14 +332,26 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     }
 }
 
-/// The first of what failed, one line each.
+/// The few lines that matter: the first of what failed, one line each, where it failed first. Where nothing was made out
+/// in the output, how it ended.
 fn failing(record: &Record) -> Vec<String> {
-    let Some(failing) = &record.failing else { return Vec::new() };
-    let line = |item: &Item| match &item.file {
-        Some(file) => format!("{} ({file}): {}", item.key(), item.message),
-        None => format!("{}: {}", item.key(), item.message),
+    let items = record.failing.as_ref().map_or(&[] as &[Item], |failing| &failing.items);
+    let is_named = |item: &&Item| !matches!(item.kind, ItemKind::Line | ItemKind::Exit | ItemKind::Signal);
+    let named: Vec<String> = items.iter().filter(is_named).take(MAX_SHOWN_ITEMS).map(failing_line).collect();
+    if !named.is_empty() || record.verdict == Verdict::Pass {
+        return named;
+    }
+    let lines: Vec<&str> = record.tail.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(MAX_SHOWN_ITEMS)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+fn failing_line(item: &Item) -> String {
+    let place = match (&item.file, item.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}: "),
+        (Some(file), None) => format!("{file}: "),
+        (None, _) => String::new(),
     };
-    failing.items.iter().take(MAX_SHOWN_ITEMS).map(line).collect()
+    format!("{place}{}: {}", item.key(), item.message)
 }
 
 fn answer(

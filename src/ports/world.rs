@@ -51,6 +51,10 @@ pub trait Secrets {
 
 /// Shows a person what goes on during a long call. It is no part of the answer. Several runs may tell it at once.
 pub trait Progress: Sync {
+    /// These are due; what became of each is told as it is known.
+    fn planned(&self, whats: &[String]);
+    /// Whether what is told from now on happens on the accepted base.
+    fn on_base(&self, is_on_base: bool);
     fn started(&self, what: &str, command: &str);
     fn output(&self, what: &str, text: &str);
     fn ended(&self, what: &str, how: &str);

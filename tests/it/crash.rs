@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
 
 mod acts;
+mod cut;
 mod storm;
 
 use std::fs;
@@ -119,17 +120,23 @@ fn given_a_git_that_outlives_its_kctl_the_next_call_waits_for_it() {
 }
 
 #[test]
+fn given_a_git_killed_at_a_step_of_making_or_removing_a_worktree_the_next_call_goes_on() {
+    let count = cut::walk(5);
+    assert!(count >= 50, "only {count} places");
+}
+
+#[test]
 #[ignore = "takes minutes: more than a thousand kills"]
 fn a_thousand_kills() {
     // One stage at a time, each to its end.
     let steps = walk(&acts::fresh(), |_, _| true) + walk(&acts::working(), |_, _| true);
-    let steps = steps + walk(&acts::personal(), |_, _| true);
-    let told = storm::rage(1_000_usize.saturating_sub(steps).max(600), storm::seed());
+    let steps = steps + walk(&acts::personal(), |_, _| true) + cut::walk(1);
+    let told = storm::rage(storm::kills(1_000_usize.saturating_sub(steps).max(600)), storm::seed());
     storm::tell(&format!("{steps} kills at named places, each once; {told}"));
 }
 
 #[test]
 fn given_kills_at_random_moments_nothing_acknowledged_is_lost() {
-    let told = storm::rage(12, storm::seed());
+    let told = storm::rage(storm::kills(12), storm::seed());
     storm::tell(&told);
 }

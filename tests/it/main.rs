@@ -3,6 +3,7 @@
 
 mod action;
 mod adoption;
+mod checks;
 mod commitment;
 mod contention;
 mod context;

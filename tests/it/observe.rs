@@ -284,6 +284,24 @@ fn a_test_that_the_host_ran_is_counted_and_is_no_evidence() {
 }
 
 #[test]
+fn a_check_that_is_run_again_and_again_is_pointed_to_its_evidence() {
+    let place = Place::new();
+    let host = Host::new(&place);
+    let task = host.agent.claimed(json!({ "title": "one", "criteria": ["check:test"] }));
+    let tree = host.agent.workspace(&task);
+    host.agent.ok("validate", json!({ "task": task }));
+    let ran = || {
+        let more = json!({ "exit": 0, "result": "" });
+        host.report(&tree, "process", json!({ "command": "time test ! -e broken | cat" }), more).expect("recorded")
+    };
+    let last = (0..5).map(|_| ran()).last().expect("five");
+    assert_eq!((&last["data"]["advice"], &last["data"]["check"]), (&json!("known"), &json!("test")), "{last:#}");
+    let evidence = place.data(&["evidence", "list"])["items"][0]["id"].clone();
+    assert!(evidence.is_string() && last["data"]["known"]["evidence"] == evidence, "{last:#}");
+    assert!(proposed(&last).contains(&"evidence.show".to_owned()), "{last:#}");
+}
+
+#[test]
 fn a_command_that_no_check_declares_is_cleared_by_its_pass_and_a_question_is_no_failure() {
     let place = Place::new();
     let host = Host::new(&place);

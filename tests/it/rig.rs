@@ -65,6 +65,7 @@ impl Ran {
 
 /// What a rig was at one moment.
 pub struct Saved {
+    name: String,
     acknowledged: Vec<String>,
     session: Option<String>,
 }
@@ -221,12 +222,18 @@ impl Rig {
 
     /// Keeps a copy of everything, under the same path to come back to.
     pub fn save(&self) -> Saved {
-        copy(&self.top, &self.dir.path().join("saved"));
-        Saved { acknowledged: self.acknowledged.borrow().clone(), session: self.session.borrow().clone() }
+        self.save_as("saved")
+    }
+
+    /// The same beside another such copy.
+    pub fn save_as(&self, name: &str) -> Saved {
+        copy(&self.top, &self.dir.path().join(name));
+        let (acknowledged, session) = (self.acknowledged.borrow().clone(), self.session.borrow().clone());
+        Saved { name: name.to_owned(), acknowledged, session }
     }
 
     pub fn restore(&self, saved: &Saved) {
-        copy(&self.dir.path().join("saved"), &self.top);
+        copy(&self.dir.path().join(&saved.name), &self.top);
         self.acknowledged.replace(saved.acknowledged.clone());
         self.session.replace(saved.session.clone());
     }

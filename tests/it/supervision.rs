@@ -104,7 +104,8 @@ fn what_failed_is_listed_with_the_verdict() {
     let shown = ada.ok("validate", json!({ "task": task }));
     let result = &shown["results"][0];
     assert_eq!(result["tests"], json!({ "run": 3, "passed": 1, "failed": 2, "skipped": 0 }), "{shown:#}");
-    assert!(texts(&result["failing"])[0].starts_with("test:tests.test_a.test_two"), "{shown:#}");
+    let failing = texts(&result["failing"]);
+    assert!(failing[0].starts_with("tests/test_a.py:7: test:tests.test_a.test_two: "), "{shown:#}");
     let record = place.data(&["evidence", "show", &text(&result["evidence"])]);
     assert_eq!(record["record"]["failing"]["items"].as_array().map(Vec::len), Some(2));
 }

@@ -164,9 +164,7 @@ fn events_that_a_clock_set_back_has_dated_before_the_window_do_not_hide_those_be
     made(2);
     let shown = place.data(&["metrics", "--since", "1d"]);
     let created = |shown: &Value| {
-        let agents =
-            shown["agents"].as_array().expect("a list").iter().filter_map(|row| row["events"].as_u64()).sum::<u64>();
-        agents
+        shown["agents"].as_array().expect("a list").iter().filter_map(|row| row["events"].as_u64()).sum::<u64>()
     };
     let before = place.log().iter().filter(|event| event["type"] == "task.created").count();
     assert_eq!(before, 9);

@@ -5,15 +5,15 @@ use std::path::Path;
 use super::objects::{self, ours};
 use super::place::{broken, open_at};
 use super::worktrees::{INITIALIZING, Yard};
-use super::{branches, dirt, ignored, inner, left, repair};
+use super::{branches, dirt, ignored, inner, leaving, left, repair};
 use crate::adapters::trees::{ignores::Ignores, index, scan};
-use crate::ports::git::{Change, GitFault, GitResult, Leaving, Lost, Standing, Whose, Worktree};
+use crate::ports::git::{Change, GitFault, GitResult, Leaving, Lost, Whose, Worktree};
 
 pub(super) fn of(yard: &Yard<'_>, leaving: &Leaving) -> GitResult<Vec<Lost>> {
     let tree = yard.leaving(&leaving.path)?;
     let mut lost = Vec::new();
     match &tree {
-        Some(tree) if tree.standing == Standing::Sound => lost.extend(in_files(yard, &leaving.path)?),
+        Some(tree) if yard.admin_of_whole(tree).is_some() => lost.extend(in_files(yard, &leaving.path)?),
         Some(tree) => lost.extend(repair::lost_files(yard, &leaving.path, tree)?),
         None => {}
     }
@@ -31,7 +31,12 @@ pub(super) fn with_registration(yard: &Yard<'_>, tree: Option<&Worktree>, leavin
     }
     lost.extend(left::lost(yard, tree, leaving)?);
     if let Some(name) = tree.and_then(|tree| tree.name.as_deref()) {
-        lost.extend(inner::lost_with_modules(&yard.admin(name).join("modules"))?);
+        let admin = yard.admin(name);
+        lost.extend(inner::lost_with_modules(&admin.join("modules"))?);
+        if leaving::has_begun(&admin) {
+            // The removal that has begun may have taken parts of them, after all of them had been looked at.
+            lost.retain(|one| !matches!(one, Lost::Unread { .. }));
+        }
     }
     Ok(lost)
 }

@@ -7,6 +7,7 @@ mod dirt;
 mod head;
 mod ignored;
 mod inner;
+mod leaving;
 mod left;
 mod local;
 mod losses;

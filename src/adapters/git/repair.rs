@@ -1,4 +1,4 @@
-//! Worktrees that a crash left half made.
+//! Worktrees that a crash left half made, or half removed.
 //!
 //! `git worktree add` makes the branch, then a registration locked as `initializing`, then the directory with its `.git`,
 //! then the files, and lifts the lock last. A process killed in between leaves any prefix of that, the last file perhaps
@@ -12,6 +12,7 @@ use std::path::Path;
 use git2::Repository;
 
 use super::compare::{lfs_oid, open_file};
+use super::leaving::{self, Judged};
 use super::objects::{self, theirs};
 use super::place::{io, open_at, pointed_at};
 use super::program::MAX_LOCAL_WAIT;
@@ -32,7 +33,6 @@ const MAX_COMPARED_BYTES: u64 = 256 << 20;
 pub(super) fn repair(yard: &Yard<'_>, path: &Path, checkout: &Checkout) -> GitResult<Repair> {
     match yard.spot(path)? {
         Spot::Free => {
-            sweep_nameless(yard, path)?;
             yard.add(path, &attachable(yard, path, checkout)?)?;
             Ok(Repair::Made)
         }
@@ -47,6 +47,11 @@ pub(super) fn repair(yard: &Yard<'_>, path: &Path, checkout: &Checkout) -> GitRe
             Err(taken(path, "the directory there belongs to something else".to_owned()))
         }
         Spot::Worktree(tree) => {
+            if let Some(admin) = yard.admin_of_whole(&tree) {
+                // Its removal had begun and taken nothing: it stays, wherever its head is.
+                leaving::withdraw(&admin)?;
+                return Ok(Repair::Nothing);
+            }
             if tree.standing == Standing::HalfMade && is_whole(&tree, path, checkout) {
                 let args = ["worktree", "unlock", "--"].map(std::ffi::OsStr::new);
                 let args: Vec<_> = args.into_iter().chain([path.as_os_str()]).collect();
@@ -73,7 +78,7 @@ pub(super) fn clear(yard: &Yard<'_>, path: &Path, tree: &Worktree) -> GitResult<
 
 /// What [`clear`] would lose of the files at `path`.
 pub(super) fn lost_files(yard: &Yard<'_>, path: &Path, tree: &Worktree) -> GitResult<Vec<Lost>> {
-    Ok(compare(yard, path, head_of(tree))?.1)
+    Ok(compare(yard, path, Some(tree), head_of(tree))?.1)
 }
 
 fn head_of(tree: &Worktree) -> Option<&Oid> {
@@ -91,27 +96,54 @@ fn clear_for(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, checkout: &C
 }
 
 fn clear_against(yard: &Yard<'_>, path: &Path, tree: Option<&Worktree>, commit: Option<&Oid>) -> GitResult<()> {
-    let (files, lost) = compare(yard, path, commit)?;
+    let (files, lost) = compare(yard, path, tree, commit)?;
     refuse(path, lost)?;
     if path.is_dir() {
         remove_files(path, &files.files)?;
     }
     failpoint::reach("repair.files_removed");
     // The registration goes last: a crash before it is found again by its path.
-    if let Some(name) = tree.and_then(|tree| tree.name.as_deref()) {
-        let admin = yard.admin(name);
-        fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
+    match tree.and_then(|tree| tree.name.as_deref()) {
+        Some(name) => forget(&yard.admin(name)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Removes a registration, and what it is known by at the end: a crash before that finds it again.
+fn forget(admin: &Path) -> GitResult<()> {
+    let failed = |error: std::io::Error| io(admin, &error);
+    for entry in fs_err::read_dir(admin).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let is_dir = entry.file_type().map_err(failed)?.is_dir();
+        match is_dir {
+            true => fs_err::remove_dir_all(entry.path()).map_err(failed)?,
+            false if entry.file_name() == "gitdir" => {}
+            false => fs_err::remove_file(entry.path()).map_err(failed)?,
+        }
+    }
+    failpoint::reach("repair.registration_emptied");
+    fs_err::remove_dir_all(admin).map_err(failed)
 }
 
 fn refuse(path: &Path, lost: Vec<Lost>) -> GitResult<()> {
     if lost.is_empty() { Ok(()) } else { Err(GitFault::WouldLose { path: path.to_owned(), what: lost }) }
 }
 
-/// The files at `path`, and those of them that `commit` does not have.
-fn compare(yard: &Yard<'_>, path: &Path, commit: Option<&Oid>) -> GitResult<(Files, Vec<Lost>)> {
-    let files = if path.is_dir() { files_below(path)? } else { Files::default() };
+/// The files at `path`, and those of them that `commit` does not have and that no removal was allowed to take.
+fn compare(
+    yard: &Yard<'_>,
+    path: &Path,
+    tree: Option<&Worktree>,
+    commit: Option<&Oid>,
+) -> GitResult<(Files, Vec<Lost>)> {
+    let name = tree.and_then(|tree| tree.name.as_deref());
+    let judged = name.map(|name| Judged::of(&yard.admin(name))).transpose()?.flatten();
+    let files = match &judged {
+        // Repositories inside may be half gone as well: they are looked at file by file.
+        Some(_) => Files { files: leaving::files(path)?, repositories: Vec::new() },
+        None if path.is_dir() => files_below(path)?,
+        None => Files::default(),
+    };
     let mut lost: Vec<Lost> =
         files.repositories.iter().map(|path| Lost::File(TreePath::new(path.as_slice()))).collect();
     let stored = match commit {
@@ -119,7 +151,7 @@ fn compare(yard: &Yard<'_>, path: &Path, commit: Option<&Oid>) -> GitResult<(Fil
         None => Vec::new(),
     };
     let stored: HashMap<&[u8], &Listed> = stored.iter().map(|listed| (listed.path.as_bytes(), listed)).collect();
-    for (rel, meta) in &files.files {
+    for (rel, meta) in files.files.iter().filter(|(rel, meta)| !judged.as_ref().is_some_and(|it| it.has(rel, meta))) {
         let known = stored.get(rel.as_slice()).copied();
         if !is_contained(yard.repo, &nested::join(path, rel), meta, known).map_err(|error| io(path, &error))? {
             lost.push(Lost::File(TreePath::new(rel.as_slice())));
@@ -238,19 +270,31 @@ fn attachable(yard: &Yard<'_>, path: &Path, checkout: &Checkout) -> GitResult<Ch
     }
 }
 
-/// Removes old registrations that never learnt their path, of worktrees named like the one at `path`.
-fn sweep_nameless(yard: &Yard<'_>, path: &Path) -> GitResult<()> {
+/// Removes registrations without a path, of worktrees named like the one at `path`: old ones that never learnt it, and
+/// what a removal has left of one.
+pub(super) fn sweep_nameless(yard: &Yard<'_>, path: &Path) -> GitResult<()> {
     let Some(wanted) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return Ok(()) };
     for tree in yard.all()? {
-        let Some(name) = tree.name.as_deref().filter(|name| name.starts_with(&wanted)) else { continue };
-        let nameless = tree.path.is_none() && tree.at.is_none();
-        let unfinished = matches!(tree.locked.as_deref(), None | Some("" | INITIALIZING));
+        let Some(name) = tree.name.as_deref().filter(|name| tree.path.is_none() && name.starts_with(&wanted)) else {
+            continue;
+        };
         let admin = yard.admin(name);
+        let unfinished = matches!(tree.locked.as_deref(), None | Some("" | INITIALIZING));
         // A person's own `git worktree add` takes no lock of ours, and may be at just this step.
         let old = head::lock_file(&admin).is_some_and(|dir| dir.age_ms >= MIN_NAMELESS_AGE_MS);
-        if nameless && unfinished && old && settled(&admin) == admin {
-            fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
+        if unfinished && (old || is_remnant(&admin)) && settled(&admin) == admin {
+            let mut lost = losses::with_registration(yard, Some(&tree), &Leaving::default())?;
+            lost.retain(|one| !matches!(one, Lost::Locked { .. }));
+            if lost.is_empty() {
+                fs_err::remove_dir_all(&admin).map_err(|error| io(&admin, &error))?;
+            }
         }
     }
     Ok(())
+}
+
+/// Whether a registration without a path is what a removal left: making one begins with the lock and then the path.
+fn is_remnant(admin: &Path) -> bool {
+    let holds_something = || fs_err::read_dir(admin).is_ok_and(|mut names| names.next().is_some());
+    !admin.join("locked").exists() && !admin.join("gitdir").exists() && holds_something()
 }

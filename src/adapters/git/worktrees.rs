@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use super::branches::legal_branch;
 use super::head;
+use super::leaving::{self, Note};
 use super::losses;
 use super::objects::ours;
 use super::place::{io, open_at, pointed_at, read_small};
@@ -68,7 +69,12 @@ impl Yard<'_> {
         let at = text("HEAD").and_then(|head| self.parse_head(&head));
         let whole = at.is_some() && admin.join("commondir").is_file() && locked.as_deref() != Some(INITIALIZING);
         let standing = match &path {
-            Some(path) if whole => standing(path, admin),
+            Some(path) if whole => match standing(path, admin) {
+                // A removal has begun. What it has left needs not say whose it is any more.
+                Standing::Sound if leaving::has_begun(admin) => Standing::HalfMade,
+                Standing::Estranged if leaving::has_begun(admin) && !is_there(&path.join(".git")) => Standing::HalfMade,
+                standing => standing,
+            },
             Some(_) | None => Standing::HalfMade,
         };
         Worktree { name, path, at, locked, standing }
@@ -123,6 +129,7 @@ impl Yard<'_> {
             fs_err::create_dir_all(parent).map_err(|error| io(parent, &error))?;
         }
         legal_branch(checkout.branch())?;
+        repair::sweep_nameless(self, path)?;
         // `--no-track`: without it parallel creations fail on the lock of the configuration.
         let args: Vec<&OsStr> = match checkout {
             Checkout::New { branch, base } => {
@@ -145,21 +152,37 @@ impl Yard<'_> {
 
     pub fn remove(&self, leaving: &Leaving, accepted: &[Lost]) -> GitResult<()> {
         let path = &leaving.path;
+        let tree = self.leaving(path)?;
+        // A removal that was cut short goes on from where it was; one that had taken nothing yet begins anew.
+        let sound = tree.as_ref().and_then(|tree| self.admin_of_whole(tree));
+        let note = sound.as_deref().map(|admin| Note::begin(admin, path)).transpose()?;
         let mut lost = losses::of(self, leaving)?;
         lost.retain(|one| !accepted.contains(one));
         if !lost.is_empty() {
             return Err(GitFault::WouldLose { path: path.clone(), what: lost });
         }
-        match self.leaving(path)? {
-            // A removal that was cut short after git's part of it goes on from there.
-            None => {}
-            Some(tree) if tree.standing == Standing::Sound => self.remove_sound(path, &tree)?,
-            Some(tree) => repair::clear(self, path, &tree)?,
+        match (tree, note) {
+            (Some(tree), Some(note)) => self.remove_sound(path, &tree, note)?,
+            (Some(tree), None) => repair::clear(self, path, &tree)?,
+            (None, _) => {}
         }
+        repair::sweep_nameless(self, path)?;
         match &leaving.home {
             Some(home) => remove_if_empty(home),
             None => Ok(()),
         }
+    }
+
+    /// The registration of `tree`, if all that git tracks there stands.
+    pub fn admin_of_whole(&self, tree: &Worktree) -> Option<PathBuf> {
+        let admin = self.admin(tree.name.as_deref()?);
+        let unharmed = || leaving::has_begun(&admin) && leaving::is_unharmed(&admin, tree);
+        let whole = match tree.standing {
+            Standing::Sound => true,
+            Standing::HalfMade => tree.locked.is_none() && unharmed(),
+            Standing::Missing | Standing::Estranged => false,
+        };
+        whole.then_some(admin)
     }
 
     /// The worktree at `path` that is to go; none if there is none any more.
@@ -179,7 +202,7 @@ impl Yard<'_> {
         }
     }
 
-    fn remove_sound(&self, path: &Path, tree: &Worktree) -> GitResult<()> {
+    fn remove_sound(&self, path: &Path, tree: &Worktree, note: Note) -> GitResult<()> {
         let mut args: Vec<&OsStr> = vec![OsStr::new("worktree"), OsStr::new("remove")];
         let has_modules = tree.name.as_ref().is_some_and(|name| self.admin(name).join("modules").is_dir());
         if has_modules || self.has_populated_submodule(path)? {
@@ -187,7 +210,19 @@ impl Yard<'_> {
             args.push(OsStr::new("--force"));
         }
         args.extend([OsStr::new("--"), path.as_os_str()]);
-        self.git.must(self.dir(), &args, MAX_CHECKOUT_WAIT).map(drop)
+        note.stands()?;
+        let removed = self.git.must(self.dir(), &args, MAX_CHECKOUT_WAIT).map(drop);
+        if removed.is_err()
+            && let Some(admin) = self.admin_of_whole_at(path)?
+        {
+            leaving::withdraw(&admin)?;
+        }
+        removed
+    }
+
+    /// The same for whatever is at `path` now.
+    fn admin_of_whole_at(&self, path: &Path) -> GitResult<Option<PathBuf>> {
+        Ok(self.leaving(path)?.and_then(|tree| self.admin_of_whole(&tree)))
     }
 
     fn has_populated_submodule(&self, path: &Path) -> GitResult<bool> {
@@ -207,6 +242,11 @@ impl Yard<'_> {
 
 pub(super) fn taken(path: &Path, why: String) -> GitFault {
     GitFault::Taken { path: path.to_owned(), why }
+}
+
+/// Whether anything has this name, a link that leads nowhere too.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// Removes a directory that holds nothing.
@@ -242,6 +282,9 @@ pub(super) fn estranged(place: &Place, path: &Path) -> GitResult<Option<String>>
     let ours = |admin: &PathBuf| admin.parent() == Some(settled(&place.common_dir.join("worktrees")).as_path());
     let Some(admin) = admin.filter(ours) else { return not("its directory belongs to something else") };
     let names_it = pointed_at(&admin.join("gitdir"), "").is_some_and(|named| settled(&named) == settled(&dot_git));
+    if names_it && leaving::has_begun(&admin) && !leaving::has_all(path) {
+        return not("its removal was cut short, and has taken files");
+    }
     if names_it { Ok(None) } else { not("its directory says it is a worktree that is registered elsewhere") }
 }
 

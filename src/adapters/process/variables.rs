@@ -144,5 +144,7 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("SSH_ASKPASS_REQUIRE", "never"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("PIP_NO_INPUT", "1"),
+    // Compiled Python beside a source need not be of it: nothing is read from there, and nothing kept.
+    ("PYTHONPYCACHEPREFIX", "/dev/null"),
     ("GH_PROMPT_DISABLED", "1"),
 ];

@@ -1,6 +1,8 @@
 //! Data as lines for a person: names and values, tables, and texts behind them. It knows no operation; what an
 //! operation has to say about how its answer reads is in its `Hints`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::render::{BOLD, DIM, Look, writeln_to};
@@ -140,14 +142,16 @@ impl Layout<'_> {
 
     /// The operation chose columns for one of its lists, and not for what lies in other things.
     fn columns(&self, rows: &[&Map<String, Value>], path: &str) -> Columns {
-        let known = |name: &&str| rows.iter().any(|row| row.contains_key(name.split('.').next().unwrap_or(name)));
+        let known = |name: &str| rows.iter().any(|row| row.contains_key(name.split('.').next().unwrap_or(name)));
         let shown = |name: &str| {
             let path = joined(path, name);
             !self.hints.texts.contains(&path.as_str())
                 && (self.look.verbose > 0 || !self.hints.hidden.contains(&path.as_str()))
         };
-        if !self.hints.columns.is_empty() && self.hints.columns.iter().all(known) {
-            return self.hints.columns.iter().filter(|name| shown(name)).map(|&name| name.to_owned()).collect();
+        let chosen = self.hints.columns;
+        if !chosen.is_empty() && chosen.iter().all(|name| name.ends_with('?') || known(name)) {
+            let names = chosen.iter().map(|name| name.trim_end_matches('?'));
+            return names.filter(|name| known(name) && shown(name)).map(str::to_owned).collect();
         }
         super::table::fitting(rows).into_iter().filter(|name| shown(name)).collect()
     }
@@ -192,7 +196,7 @@ pub(super) fn sole_list(members: &Map<String, Value>) -> Option<(&str, &[Value])
 }
 
 /// Finds the texts at `path`, with the first member of the row, or else the last part of the path, for a name.
-fn collect<'v>(value: &'v Value, path: &str, row: Option<&'v str>, found: &mut Vec<(String, &'v str)>) {
+fn collect<'v>(value: &'v Value, path: &str, row: Option<&'v str>, found: &mut Vec<(String, Cow<'v, str>)>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| {
             let first = item.as_object().and_then(|members| members.values().next()).and_then(Value::as_str);
@@ -203,7 +207,11 @@ fn collect<'v>(value: &'v Value, path: &str, row: Option<&'v str>, found: &mut V
             match (members.get(head), rest) {
                 (Some(below), Some(rest)) => collect(below, rest, row, found),
                 (Some(Value::String(text)), None) if !text.trim().is_empty() => {
-                    found.push((row.unwrap_or(head).to_owned(), text));
+                    found.push((row.unwrap_or(head).to_owned(), Cow::Borrowed(text)));
+                }
+                (Some(Value::Array(texts)), None) if !texts.is_empty() && texts.iter().all(Value::is_string) => {
+                    let texts: Vec<&str> = texts.iter().filter_map(Value::as_str).collect();
+                    found.push((row.unwrap_or(head).to_owned(), Cow::Owned(texts.join("\n"))));
                 }
                 _ => {}
             }

@@ -56,8 +56,8 @@ impl Op for RunCheck {
     const POSITIONAL: &'static [&'static str] = &["check"];
     const COLUMNS: &'static [&'static str] = validate::COLUMNS;
     const HOLDS: Option<&'static str> = Some("passed");
-    const HIDDEN: &'static [&'static str] = &["work_tree", "candidate", "results.criteria"];
-    const TEXTS: &'static [&'static str] = &["results.tail"];
+    const HIDDEN: &'static [&'static str] = &["work_tree", "candidate", "results.criteria", "results.tail"];
+    const TEXTS: &'static [&'static str] = validate::TEXTS;
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
         ("kctl check run test", "exits with 8 unless it passes"),
         ("kctl check run test --task t-7k2 --rerun", "in the task's workspace, even if its evidence is fresh"),

@@ -77,7 +77,13 @@ pub fn show(call: &mut Call<'_>, subject: &Subject, due: &[Due]) -> Result<Vec<(
     let (mut known, mut wanted) = (Vec::new(), Vec::new());
     for one in due.iter().filter(|one| matches!(one.what, What::Check { .. })) {
         match on_base(call, one, &base.commit)? {
-            Some(run) => known.push((one.key.clone(), run)),
+            Some(run) => {
+                let verdict = run.verdict().map_or("unknown", Verdict::name);
+                call.world.progress.on_base(true);
+                call.world.progress.ended(&one.title(), verdict);
+                call.world.progress.on_base(false);
+                known.push((one.key.clone(), run));
+            }
             None => wanted.push(Due { criteria: Vec::new(), ..one.clone() }),
         }
     }
@@ -142,8 +148,10 @@ impl Scratch {
         let there = Subject { tree_profile: subject.tree_profile.clone(), base: subject.base.clone(), ..there };
         let before = assess::snapshot(call, &there)?;
         let assessed = assess::look_up(call, &there, wanted, &before)?;
-        let shown = suite::show(call, &there, assessed, &before, false)?;
-        let ran = shown.came.into_iter().filter_map(|(due, came)| Some((due.key, came.run()?)));
+        call.world.progress.on_base(true);
+        let shown = suite::show(call, &there, assessed, &before, false);
+        call.world.progress.on_base(false);
+        let ran = shown?.came.into_iter().filter_map(|(due, came)| Some((due.key, came.run()?)));
         Ok(ran.collect())
     }
 

@@ -1,6 +1,6 @@
 //! Whether a change weakens what judges it: its tests, their configuration, snapshots and checks, against the base.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::contract::{Contract, Strength};
 use crate::domain::finding::{Decision, Finding as Decided, Ruling};
@@ -26,6 +26,9 @@ const STATEMENT: &str = "what judges the work was not weakened";
 const MAX_NAMED: usize = 10;
 /// All the content that is read for one look, both sides together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Ignored files are looked for in so many directories, down to this depth.
+const MAX_DIRS: usize = 2000;
+const MAX_DEPTH: usize = 12;
 
 /// What a finding does now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,18 +161,22 @@ pub fn look(call: &Call<'_>, subject: &Subject, snapshot: &Snapshot) -> Result<I
         return Ok(Integrity::default());
     }
     let profile = subject.base.as_ref().and_then(|base| base.profile.as_ref());
-    let is_file = |path: &str| {
-        let mode = git.mode_at(&from, &TreePath::new(path));
-        mode.is_ok_and(|mode| mode.is_some_and(is_regular))
+    let read = |path: &str| {
+        let blob = git.read_at(&from, &TreePath::new(path), MAX_FILE_BYTES as u64).ok()??;
+        is_regular(blob.mode).then(|| String::from_utf8_lossy(&blob.bytes).into_owned())
     };
-    let facts = profile.map_or_else(Checks::default, |profile| integrity::checks(profile, is_file));
+    let facts = profile.map_or_else(Checks::default, |profile| integrity::checks(profile, read));
     let disk = Disk { call, subject, snapshot, head: head.as_ref(), from: &from, git };
-    let files = disk.sides(&changes)?;
+    let mut files = disk.sides(&changes)?;
+    let ignored = disk.ignored_judges();
+    files.extend(
+        ignored.iter().filter(|file| files.iter().all(|known| known.path != file.path)).cloned().collect::<Vec<_>>(),
+    );
     let mut found = integrity::findings(&integrity::paired(&files), &facts);
     let gone = files.iter().filter(|file| file.new == Side::Absent);
-    found
-        .findings
-        .extend(gone.filter(|file| disk.still_has(&file.path)).filter_map(|file| integrity::hidden(&file.path)));
+    let hidden: Vec<&str> = gone.filter(|file| disk.still_has(&file.path)).map(|file| file.path.as_str()).collect();
+    found.findings.extend(hidden.into_iter().filter_map(integrity::hidden));
+    found.findings.extend(ignored.iter().map(|file| integrity::ignored(&file.path)));
     let omitted = found.omitted.saturating_sub(found.omitted_holds);
     let unread = found.unread.iter().map(|(path, why)| format!("{path}: {}", why.words())).collect();
     let decided = |known: Known| -> Result<Item, Refusal> {
@@ -253,6 +260,32 @@ impl Disk<'_> {
             (None, Some(head)) if !deleted => self.at(head, path),
             (None, _) => Ok(Side::Absent),
         }
+    }
+
+    /// Files that bend a run of the tests, lie in the tree, and are not part of the work, since git ignores them.
+    fn ignored_judges(&self) -> Vec<Changed> {
+        let mut dirs: BTreeSet<&[u8]> = BTreeSet::from([b"".as_slice()]);
+        for entry in &self.snapshot.entries {
+            let path = entry.path.as_bytes();
+            let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
+            dirs.extend(ends.map(|end| &path[..end]).take(MAX_DEPTH));
+            if dirs.len() > MAX_DIRS {
+                break;
+            }
+        }
+        let mut found = Vec::new();
+        for dir in dirs {
+            for name in integrity::BENDING.iter().take(if dir.is_empty() { usize::MAX } else { integrity::ANYWHERE }) {
+                let path = [dir, name.as_bytes()].concat();
+                let path = TreePath::new(path);
+                let listed = self.snapshot.entries.binary_search_by(|entry| entry.path.cmp(&path)).is_ok();
+                let read = || self.call.world.trees.read(&self.subject.work_tree, &path, MAX_FILE_BYTES as u64);
+                if let (false, Ok(Some(bytes))) = (listed, if listed { Ok(None) } else { read() }) {
+                    found.push(Changed { path: path.to_string(), old: Side::Absent, new: Side::Content(bytes) });
+                }
+            }
+        }
+        found
     }
 
     /// Whether a file lies at a path that the work does not have: git ignores it.

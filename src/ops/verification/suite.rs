@@ -38,6 +38,15 @@ impl Came {
         }
     }
 
+    /// What came of it, for who looks on.
+    fn told(&self) -> String {
+        match self {
+            Came::NotRun(verdict, why) => format!("{}: {why}", verdict.name()),
+            Came::Fresh(run) => run.verdict().map_or_else(String::new, |verdict| format!("{}, fresh", verdict.name())),
+            Came::Ran(run) => run.verdict().map_or_else(String::new, |verdict| verdict.name().to_owned()),
+        }
+    }
+
     fn passed(&self) -> bool {
         match self {
             Came::NotRun(..) => false,
@@ -67,6 +76,7 @@ pub fn show(
     };
     let (runner, progress) = (call.world.runner, call.world.progress);
     let titles: Vec<String> = assessed.iter().map(|one| one.due.title()).collect();
+    progress.planned(&titles);
     let came = assessed.iter().map(|_| None).collect();
     let due = Suite { subject, before, rerun, parallel, assessed, came, on: BTreeMap::new(), has_waited: false };
     let mut suite = due;
@@ -121,7 +131,10 @@ impl Suite<'_> {
                 continue;
             }
             match self.look(call, at)? {
-                Step::Came(came) => self.came[at] = Some(came),
+                Step::Came(came) => {
+                    call.world.progress.ended(&self.assessed[at].due.title(), &came.told());
+                    self.came[at] = Some(came);
+                }
                 Step::Wait => {}
                 Step::Run if self.on.len() >= self.parallel => self.has_waited = true,
                 Step::Run => jobs.push(self.begin(call, at)?),

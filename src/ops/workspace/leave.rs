@@ -80,9 +80,10 @@ pub fn plan(call: &Call<'_>, workspace: &Workspace, allowed: Allowed) -> Result<
 /// Whether another worktree has the branch checked out, so that it cannot go.
 fn is_elsewhere(git: &dyn Git, workspace: &Workspace) -> Result<bool, Refusal> {
     let trees = git.worktrees().map_err(fault::of_git)?;
+    // A registration without a path is what a removal left of one: it checks nothing out.
+    let is_other = |path: &Path| path != Path::new(&workspace.path);
     Ok(trees.iter().any(|tree| {
-        tree.at.as_ref().and_then(At::branch) == Some(&workspace.branch)
-            && tree.path.as_deref() != Some(Path::new(&workspace.path))
+        tree.at.as_ref().and_then(At::branch) == Some(&workspace.branch) && tree.path.as_deref().is_some_and(is_other)
     }))
 }
 

@@ -167,7 +167,8 @@ pub struct Unpublished {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     Sound,
-    /// Git was stopped while it made it: locked with git's own reason `initializing`, or parts were never written.
+    /// Git was stopped while it made it: locked with git's own reason `initializing`, or parts were never written. Or
+    /// while it removed it: parts are gone.
     HalfMade,
     /// Registered, but there is no such directory.
     Missing,

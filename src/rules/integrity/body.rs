@@ -11,6 +11,7 @@ use super::claims::{Demand, condition, demands};
 use super::express::{bare, constant, skeleton};
 use super::grammar::{Shapes, shapes};
 use super::length::length;
+use super::looser::{Slack, among};
 use super::model::{Claim, Hollow, Language, MAX_TIMES, Marker, Strength};
 use super::syntax::{Class, Source, children, hash, is_comment};
 
@@ -31,6 +32,8 @@ pub(super) struct Body {
     pub empty: bool,
     pub literals: BTreeSet<u64>,
     pub named: BTreeSet<String>,
+    /// Names that are bound: variables and nested functions.
+    pub bound: BTreeSet<String>,
     /// Live claims that stand under an `if` without an `else`.
     pub conditional: u32,
     /// The list that a loop with assertions runs over has so many elements.
@@ -112,6 +115,12 @@ impl<'s> Walk<'s> {
     fn words(&mut self, body: Node<'_>) {
         let range = self.source.slice(body);
         for at in range.clone() {
+            let before = self.source.word(at.saturating_sub(1));
+            let declares = matches!(before, "def" | "fn" | "function" | "let" | "const" | "var" | "mut" | "class");
+            let assigns = matches!(self.source.word(at + 1), "=" | ":=") && before != ".";
+            if self.source.class(at) == Some(Class::Word) && (declares || assigns) {
+                self.out.bound.insert(self.source.word(at).to_owned());
+            }
             match self.source.class(at) {
                 Some(Class::Literal) => {
                     self.out.literals.insert(hash(self.source.word(at)));
@@ -464,6 +473,8 @@ impl<'s> Walk<'s> {
             });
             self.out.claims.push(Claim {
                 by_name,
+                slack: Slack::of(self.source, &demand.range),
+                among: among(self.source, &demand.range),
                 strength: demand.strength,
                 digest: self.source.digest(demand.range.clone(), true),
                 skeleton: skeleton(self.source, demand.range),

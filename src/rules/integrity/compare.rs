@@ -3,8 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gone::Gone;
+use super::looser::{self, Slack};
 use super::model::{Claim, Digest, Finding, Hollow, Kind, Marker, Severity, Strength, Test};
 use super::pair::{Item, Pairs, overlap};
+use super::reach::Reach;
+
+const EXPECTS_OTHERWISE: &str = "the values that the test expects changed";
+const FITTED: &str = "the values that the test expects changed, and nothing that it tests did";
 
 /// What the comparison knows of the two sides besides the tests.
 pub(super) struct View<'a> {
@@ -14,6 +19,7 @@ pub(super) struct View<'a> {
     /// Literals of each new file, by change.
     pub literals: &'a [BTreeSet<u64>],
     pub gone: &'a Gone,
+    pub reach: &'a Reach,
 }
 
 /// A test that is gone, and whether that must be held.
@@ -123,15 +129,15 @@ impl Surplus {
     }
 }
 
-struct Pair<'a> {
-    old: &'a Test,
-    new: &'a Test,
+pub(super) struct Pair<'a> {
+    pub old: &'a Test,
+    pub new: &'a Test,
     path: &'a str,
     at: usize,
 }
 
 impl Pair<'_> {
-    fn finding(&self, severity: Severity, kind: Kind, before: String, after: String, message: String) -> Finding {
+    pub fn finding(&self, severity: Severity, kind: Kind, before: String, after: String, message: String) -> Finding {
         let some = |text: String| Some(text).filter(|text| !text.is_empty());
         Finding {
             severity,
@@ -154,7 +160,7 @@ impl Pair<'_> {
             && self.old.cases_marked == self.new.cases_marked
             && self.old.calls == self.new.calls
         {
-            return self.expectation(out);
+            return self.expectation(view, out);
         }
         if self.emptied(view, out) {
             return;
@@ -174,7 +180,10 @@ impl Pair<'_> {
             ));
         }
         self.weakened(out);
-        self.expectation(out);
+        looser::findings(self, out);
+        let file = view.new[self.at].file;
+        looser::computed(self, |literal| view.literals[file].contains(&literal), out);
+        self.expectation(view, out);
     }
 
     fn expected_failure(&self, out: &mut Vec<Finding>) {
@@ -186,7 +195,7 @@ impl Pair<'_> {
             return;
         }
         // A test that expected an error in its body may come to do so in its attribute.
-        let had_error = self.old.claims.iter().any(|claim| claim.error)
+        let had_error = marker.text.contains("should_panic") && self.old.claims.iter().any(|claim| claim.error)
             || self.old.skipped.as_ref().is_some_and(|skip| !skip.conditional);
         if !had_error {
             out.push(self.marked(Kind::XfailAdded, None, marker, "the test is now expected to fail"));
@@ -368,21 +377,36 @@ impl Pair<'_> {
         }
     }
 
-    fn expectation(&self, out: &mut Vec<Finding>) {
+    fn expectation(&self, view: &View<'_>, out: &mut Vec<Finding>) {
         let skeletons = |test: &Test| times(&test.claims, |claim| claim.skeleton);
         let changed = self.old.body_digest != self.new.body_digest
             && (self.old.shape_digest == self.new.shape_digest
                 || (self.old.claims != self.new.claims && skeletons(self.old) == skeletons(self.new)))
             && self.old.literals != self.new.literals;
         if changed {
-            out.push(self.finding(
-                Severity::Note,
-                Kind::ExpectationChanged,
-                String::new(),
-                String::new(),
-                "the values that the test uses or expects changed".to_owned(),
-            ));
+            // What the code does is what it did: the expectation is made to fit it.
+            let (severity, message) = match self.expects_otherwise() {
+                true if !view.reach.may_change(self.old) => (Severity::Hold, FITTED),
+                true => (Severity::Note, EXPECTS_OTHERWISE),
+                false => (Severity::Note, "the values that the test uses changed"),
+            };
+            let none = String::new;
+            out.push(self.finding(severity, Kind::ExpectationChanged, none(), none(), message.to_owned()));
         }
+    }
+
+    /// An assertion that names a value now names another, and the old value is gone from the test.
+    fn expects_otherwise(&self) -> bool {
+        let exact = |test: &Test| -> BTreeSet<Digest> {
+            let claims = test.claims.iter().filter(|claim| claim.strength.rank() >= Strength::Partial.rank());
+            claims.map(|claim| claim.digest).collect()
+        };
+        // How far a value may differ is judged for itself.
+        let slack: BTreeSet<u64> =
+            self.old.claims.iter().filter_map(|claim| claim.slack.as_ref()).map(Slack::literal).collect();
+        let lost =
+            self.old.literals.iter().any(|literal| !self.new.literals.contains(literal) && !slack.contains(literal));
+        lost && exact(self.old) != exact(self.new)
     }
 }
 

@@ -1,5 +1,8 @@
 //! What the base's profile says about its tests: the files that its checks run.
 
+use std::collections::BTreeSet;
+
+use super::config;
 use super::model::Checks;
 use super::paths::{base, language_of};
 use crate::domain::profile::{CheckKind, PROFILE_PATH, Profile, Run};
@@ -13,22 +16,125 @@ const INTERPRETERS: [&str; 15] = [
     "source",
 ];
 
-/// Facts about the checks of `profile`; `is_file` says of a path whether the base has a file there.
+/// Files that lead to other files are followed to so many.
+const MAX_FOLLOWED: usize = 200;
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
+
+/// Facts about the checks of `profile`; `read` gives the text that the base has at a path.
 #[must_use]
-pub fn checks(profile: &Profile, is_file: impl Fn(&str) -> bool) -> Checks {
-    let mut facts = Checks::default();
+pub fn checks(profile: &Profile, read: impl Fn(&str) -> Option<String>) -> Checks {
+    let mut follow = Follow { facts: Checks::default(), seen: BTreeSet::new(), read: &read };
     for check in profile.checks.values() {
         if check.kind == CheckKind::Test {
-            facts.tests.extend(check.inputs.iter().filter(|glob| names_tests(glob)).cloned());
+            follow.facts.tests.extend(check.inputs.iter().filter(|glob| names_tests(glob)).cloned());
         }
-        for path in scripts(&check.run).into_iter().filter(|path| is_file(path)) {
-            let glob = globset::escape(&path);
-            // A program of a language that is read is compared by what it asserts; any other is held as it is.
-            if language_of(&path).is_some() { facts.tests.push(glob) } else { facts.config.push(glob) }
+        let commands = match &check.run {
+            Run::Shell(text) => shell::commands(text),
+            Run::Argv(words) => vec![words.clone()],
+        };
+        commands.iter().for_each(|words| follow.command(words));
+    }
+    follow.facts
+}
+
+/// From a command to the files that decide what it does.
+struct Follow<'r> {
+    facts: Checks,
+    seen: BTreeSet<String>,
+    read: &'r dyn Fn(&str) -> Option<String>,
+}
+
+impl Follow<'_> {
+    fn command(&mut self, words: &[String]) {
+        let bare: Vec<&String> = words.iter().skip_while(|word| shell::is_assignment(word) || *word == "env").collect();
+        let Some(program) = bare.first().map(|program| base(program).to_owned()) else { return };
+        let rest: Vec<&str> = bare.iter().skip(1).map(|word| word.as_str()).collect();
+        let plain = || rest.iter().copied().filter(|word| !word.starts_with('-') && !word.contains('='));
+        match program.as_str() {
+            "make" | "gmake" => self.targets(&MAKEFILES, plain().collect()),
+            "just" => self.targets(&JUSTFILES, plain().collect()),
+            "npm" | "yarn" | "pnpm" | "bun" => {
+                let name = plain().find(|word| !matches!(*word, "run" | "run-script" | "exec"));
+                self.package(name.map_or("test", |name| if name == "t" { "test" } else { name }));
+            }
+            _ => {}
+        }
+        if !bare[0].contains('/') {
+            self.facts.programs.push(program);
+        }
+        if let Some(path) = script(words) {
+            self.file(&path);
+        }
+        let module = rest.iter().position(|word| *word == "-m").and_then(|at| rest.get(at + 1));
+        if let Some(module) = module {
+            let path = module.replace('.', "/");
+            self.file(&format!("{path}.py"));
+            self.file(&format!("{path}/__main__.py"));
         }
     }
-    facts.config.retain(|glob| glob != PROFILE_PATH);
-    facts
+
+    /// A file that is run: it belongs to what judges, and so does what it runs.
+    fn file(&mut self, path: &str) {
+        if path == PROFILE_PATH || self.seen.len() >= MAX_FOLLOWED || self.seen.contains(path) {
+            return;
+        }
+        let Some(text) = (self.read)(path) else { return };
+        self.seen.insert(path.to_owned());
+        let glob = globset::escape(path);
+        // A program of a language that is read is compared by what it asserts; any other is held as it is.
+        if language_of(path).is_some() {
+            return self.facts.tests.push(glob);
+        }
+        self.facts.config.push(glob);
+        let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        for line in text.lines() {
+            for words in shell::commands(line) {
+                self.command(&words);
+            }
+            // `. ci/lib.sh`, `source "$(dirname "$0")/lib.sh"`, and scripts that are named in any other way.
+            let marks = |c: char| c.is_whitespace() || "\"'`;|&()=$<>".contains(c);
+            for word in line.split(marks).filter(|word| is_shell(word)) {
+                let word = word.trim_start_matches("./").trim_start_matches('/');
+                self.file(word);
+                if !dir.is_empty() {
+                    self.file(&format!("{dir}/{word}"));
+                }
+            }
+        }
+    }
+
+    fn targets(&mut self, files: &[&str], targets: Vec<&str>) {
+        let Some(text) = files.iter().find_map(|path| (self.read)(path)) else { return };
+        let mut targets: Vec<String> = targets.into_iter().map(str::to_owned).collect();
+        if targets.is_empty() {
+            targets.extend(config::first_target(&text));
+        }
+        for line in config::recipes_of(&text, &targets) {
+            for words in shell::commands(line.trim_start_matches(['@', '-', '+'])) {
+                if self.seen.insert(words.join(" ")) && self.seen.len() < MAX_FOLLOWED {
+                    self.command(&words);
+                }
+            }
+        }
+        self.facts.targets.extend(targets);
+    }
+
+    /// A script of `package.json`.
+    fn package(&mut self, name: &str) {
+        let Some(text) = (self.read)("package.json") else { return };
+        let Ok(package) = serde_json::from_str::<serde_json::Value>(&text) else { return };
+        for name in [format!("pre{name}"), name.to_owned(), format!("post{name}")] {
+            let Some(line) = package["scripts"][&name].as_str() else { continue };
+            if self.seen.insert(format!("npm run {name}")) && self.seen.len() < MAX_FOLLOWED {
+                shell::commands(line).iter().for_each(|words| self.command(words));
+            }
+        }
+    }
+}
+
+fn is_shell(word: &str) -> bool {
+    word.ends_with(".sh") || word.ends_with(".bash")
 }
 
 fn names_tests(glob: &str) -> bool {
@@ -36,15 +142,7 @@ fn names_tests(glob: &str) -> bool {
     !glob.starts_with('!') && dirs.split('/').any(|dir| OF_TESTS.contains(&dir))
 }
 
-/// Files that a command runs, as it spells them from the top of the tree.
-fn scripts(run: &Run) -> Vec<String> {
-    let commands = match run {
-        Run::Shell(text) => shell::commands(text),
-        Run::Argv(words) => vec![words.clone()],
-    };
-    commands.iter().filter_map(|words| script(words)).collect()
-}
-
+/// The file that a command runs, as it spells it from the top of the tree.
 fn script(words: &[String]) -> Option<String> {
     let mut words = words.iter().skip_while(|word| shell::is_assignment(word) || *word == "env");
     let program = words.next()?;
@@ -70,7 +168,7 @@ mod tests {
         check.kind = kind;
         check.inputs = inputs.iter().map(|glob| (*glob).to_owned()).collect();
         profile.checks.insert("one".parse().expect("legal"), check);
-        let facts = checks(&profile, |path| path != "absent.sh");
+        let facts = checks(&profile, |path| (path != "absent.sh" && !path.ends_with("file")).then(String::new));
         (facts.tests, facts.config)
     }
 
@@ -98,5 +196,31 @@ mod tests {
         let inputs = ["src/**", "tests/**", "web/spec/*.x", "Cargo.*", "**"];
         assert_eq!(of(run(), CheckKind::Test, &inputs).0, ["tests/**", "web/spec/*.x", "run.js"]);
         assert_eq!(of(run(), CheckKind::Build, &inputs).0, ["run.js"]);
+    }
+
+    #[test]
+    fn files_are_followed_from_one_to_the_next() {
+        let files = |path: &str| {
+            let text = match path {
+                "Makefile" => {
+                    "VERIFY = sh ci/verify.sh\nall: docs verify\ndocs:\n\tsh docs.sh\nverify: unit\n\t@$(VERIFY)\n\tsh ci/verify.sh\nunit:\n\tnpm test\nother:\n\tsh other.sh\n"
+                }
+                "ci/verify.sh" => "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\nsame a b\nbash ci/deep.sh | cat\n",
+                "ci/lib.sh" | "ci/deep.sh" | "docs.sh" | "other.sh" | "pre.sh" | "unit.js" => "",
+                "package.json" => {
+                    r#"{"scripts": {"pretest": "sh pre.sh", "test": "npm run unit", "unit": "node unit.js", "x": "sh other.sh"}}"#
+                }
+                _ => return None,
+            };
+            Some(text.to_owned())
+        };
+        let mut profile = Profile::default();
+        let run = Run::Shell("make verify".to_owned());
+        profile.checks.insert("one".parse().expect("legal"), Check::new(run));
+        let facts = checks(&profile, files);
+        assert_eq!(facts.config, ["ci/verify.sh", "ci/lib.sh", "ci/deep.sh", "pre.sh"]);
+        assert_eq!(facts.tests, ["unit.js"]);
+        assert_eq!(facts.targets, ["verify"]);
+        assert!(["make", "npm", "node"].iter().all(|program| facts.programs.iter().any(|known| known == program)));
     }
 }

@@ -7,13 +7,16 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use super::compare::{Lost, View, compare};
 use super::config;
 use super::gone::Gone;
+use super::marks;
 use super::model::{
     Change, Checks, Finding, Findings, Kind, Language, MAX_FILE_BYTES, MAX_FINDINGS, Marker, Severity, Suite, Symbol,
     Test, Unread,
 };
 use super::pair::{Item, Pairs, pair};
 use super::paths::{base, collected, is_test_file, language_of};
+use super::reach::Reach;
 use super::snapshots;
+use super::subject::{self, Around};
 use super::suite::{Helpers, OwnedHelpers, raw};
 
 /// What weakens the tests between the base's and the candidate's versions of the changed files.
@@ -23,10 +26,38 @@ pub fn findings(changes: &[Change<'_>], checks: &Checks) -> Findings {
     let mut out = Vec::new();
     let files: Vec<File> = changes.iter().map(|change| File::read(change, &tests)).collect();
     let unread = unread(changes, &files, &mut out);
-    code(&files, &tests, &mut out);
-    config::findings(changes, &globs(&checks.config), &mut out);
+    code(changes, &files, &tests, &mut out);
+    config::findings(changes, checks, &globs(&checks.config), &mut out);
     snapshots::findings(changes, &globs(&checks.snapshots), &mut out);
     capped(out, unread)
+}
+
+/// Whether a change touches what the tests are about: no test, no recorded expectation and no text for people.
+fn under_test(change: &Change<'_>, tests: &GlobSet) -> bool {
+    const PROSE: [&str; 5] = [".md", ".rst", ".txt", ".adoc", ".snap"];
+    let path = change.new_path.as_deref().or(change.old_path.as_deref()).unwrap_or_default();
+    if is_test_file(path) || tests.is_match(path) || PROSE.iter().any(|end| path.ends_with(end)) {
+        return false;
+    }
+    let said = |bytes: Option<&[u8]>| {
+        let text = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+        text.split_whitespace().collect::<String>()
+    };
+    change.too_long || said(change.old) != said(change.new)
+}
+
+/// What the change does to the code that is tested.
+fn reach(changes: &[Change<'_>], files: &[File], tests: &GlobSet) -> Reach {
+    let mut reach = Reach::default();
+    for (change, file) in changes.iter().zip(files).filter(|(change, _)| under_test(change, tests)) {
+        match (&file.old, &file.new) {
+            (Some(old), Some(new)) => reach.file(old, new),
+            // What is new changes nothing by itself.
+            _ if change.old_path.is_none() => {}
+            _ => reach.unknown(),
+        }
+    }
+    reach
 }
 
 fn globs(patterns: &[String]) -> GlobSet {
@@ -109,7 +140,7 @@ fn plain(severity: Severity, kind: Kind, path: &str, line: Option<u32>, message:
     }
 }
 
-fn code(files: &[File], tests: &GlobSet, out: &mut Vec<Finding>) {
+fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<Finding>) {
     let mut old: Vec<Option<Suite>> = files.iter().map(|file| file.old.clone()).collect();
     let mut new: Vec<Option<Suite>> = files.iter().map(|file| file.new.clone()).collect();
     let (old_helpers, new_helpers) = (Helpers::of(old.iter().flatten()), Helpers::of(new.iter().flatten()));
@@ -129,16 +160,44 @@ fn code(files: &[File], tests: &GlobSet, out: &mut Vec<Finding>) {
             .map(|suite| suite.as_ref().map_or_else(BTreeSet::new, |suite| suite.literals.clone()))
             .collect::<Vec<_>>(),
         gone: &gone,
+        reach: &reach(changes, files, tests),
     };
     let (found, lost) = compare(&view, &pairs);
     out.extend(found);
     let out_of_reach = renamed_out(files, &view, &pairs, tests, &new, out);
     deleted(files, &view, &lost, &out_of_reach, out);
     markers(&view, &pairs, out);
+    let paths: Vec<&str> = files.iter().map(File::path).collect();
+    marks::findings(&paths, &old, &new, out);
+    subjects(files, &view, &pairs, (&old, &new), out);
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.same) {
         file_findings(file, old[at].as_ref(), new[at].as_ref(), (&old_helpers, &new_helpers), out);
     }
     modules(files, &old, &new, out);
+}
+
+/// Files of tests on both sides: whether they still test what they tested.
+fn subjects(
+    files: &[File],
+    view: &View<'_>,
+    pairs: &Pairs,
+    (old, new): (&[Option<Suite>], &[Option<Suite>]),
+    out: &mut Vec<Finding>,
+) {
+    let stem = |path: &'_ str| base(path).split('.').next().unwrap_or("").to_owned();
+    let fresh = files.iter().zip(new).filter(|(file, _)| file.old_path.is_empty());
+    let around = Around {
+        fresh: fresh.filter_map(|(file, suite)| Some((stem(&file.new_path), suite.as_ref()?))).collect(),
+        changed: files.iter().filter(|file| !file.old_path.is_empty()).map(|file| stem(&file.old_path)).collect(),
+    };
+    for (at, file) in files.iter().enumerate() {
+        let (Some(old), Some(new)) = (&old[at], &new[at]) else { continue };
+        if file.of_tests() || !new.tests.is_empty() {
+            let here = pairs.matched.iter().filter(|(was, is)| view.old[*was].file == at && view.new[*is].file == at);
+            let tests = here.map(|(was, is)| (view.old[*was].test, view.new[*is].test)).collect();
+            subject::findings(&subject::Pair { path: file.path(), old, new, tests }, &around, out);
+        }
+    }
 }
 
 /// The suites of one side, with whether the path is one of tests.

@@ -88,6 +88,8 @@ fn output(source: &Source, body: Node<'_>) -> Option<Claim> {
         line: source.line(*first),
         error: false,
         by_name: None,
+        slack: None,
+        among: false,
     })
 }
 

@@ -113,6 +113,45 @@ pub fn hidden(path: &str) -> Option<Finding> {
     Some(Finding { path, kind: Kind::FileHidden, message: message.to_owned(), ..too_many(0) })
 }
 
+/// Files by which a run of the tests is bent from outside of them.
+pub const BENDING: [&str; 24] = [
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "unittest.py",
+    "pytest.py",
+    "tox.ini",
+    "setup.cfg",
+    "GNUmakefile",
+    "makefile",
+    "jest.config.js",
+    "jest.config.cjs",
+    "jest.config.mjs",
+    "jest.config.ts",
+    "jest.config.json",
+    "vitest.config.js",
+    "vitest.config.ts",
+    "vitest.config.mjs",
+    ".mocharc.json",
+    ".mocharc.js",
+    ".mocharc.yml",
+    ".cargo/config.toml",
+    ".cargo/config",
+];
+
+/// The first of them count in every directory, the others at the top.
+pub const ANYWHERE: usize = 3;
+
+/// Such a file that git ignores: it bends the checks here, and no one else will have it.
+#[must_use]
+pub fn ignored(path: &str) -> Finding {
+    let message = "a file that bends the tests lies in the tree, where git ignores it";
+    let path = path.to_owned();
+    Finding { path, kind: Kind::FileHidden, message: message.to_owned(), ..too_many(0) }
+}
+
 fn too_many(omitted: usize) -> Finding {
     Finding {
         severity: Severity::Hold,

@@ -19,13 +19,18 @@ mod grammar;
 mod java;
 mod known;
 mod length;
+mod looser;
+mod marks;
 mod model;
 mod pair;
 mod paths;
 mod python;
+mod reach;
 mod rust;
 mod script;
 mod snapshots;
+mod standard;
+mod subject;
 mod suite;
 mod syntax;
 #[cfg(test)]
@@ -33,7 +38,7 @@ mod tests;
 
 pub use facts::checks;
 pub use findings::findings;
-pub use known::{Changed, Known, Side, hidden, known, paired};
+pub use known::{ANYWHERE, BENDING, Changed, Known, Side, hidden, ignored, known, paired};
 pub use model::{
     Change, Checks, Claim, Digest, Finding, Findings, Hollow, Kind, Language, MAX_FILE_BYTES, MAX_FINDINGS, Marker,
     Severity, Strength, Suite, Symbol, Test, Unread,

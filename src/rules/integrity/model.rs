@@ -42,6 +42,10 @@ pub struct Checks {
     pub config: Vec<String>,
     /// Recorded expectations besides `*.snap`, `__snapshots__` and golden directories.
     pub snapshots: Vec<String>,
+    /// Programs that the checks run, by name.
+    pub programs: Vec<String>,
+    /// Targets that the checks have `make` or `just` make.
+    pub targets: Vec<String>,
 }
 
 /// A digest of normalised text. It compares; it does not seal.
@@ -113,6 +117,10 @@ pub struct Claim {
     pub error: bool,
     /// The function that it is an assertion by the name of.
     pub by_name: Option<String>,
+    /// How far what it compares may differ.
+    pub(super) slack: Option<super::looser::Slack>,
+    /// It asks only that something is one of several.
+    pub(super) among: bool,
 }
 
 /// A skip, an ignore, an expected failure or a focus, where it stands and what it says.
@@ -186,6 +194,8 @@ pub struct Test {
     pub table: Option<u32>,
     /// It runs over a list whose length is not seen.
     pub uncounted: bool,
+    /// Names that the body binds.
+    pub(super) bound: BTreeSet<String>,
     pub(super) own: Vec<Claim>,
     pub(super) helper_calls: BTreeMap<String, u32>,
     pub(super) dead: Option<Hollow>,
@@ -255,6 +265,10 @@ pub struct Suite {
     /// Hashes of all literals of the file.
     pub literals: BTreeSet<u64>,
     pub unread: Option<Unread>,
+    /// What the code does to the run that judges it.
+    pub(super) marks: Vec<super::marks::Mark>,
+    pub(super) names: super::subject::Names,
+    pub(super) outline: super::reach::Outline,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -287,6 +301,13 @@ pub enum Kind {
     ParseError,
     NotRead,
     FileHidden,
+    /// The runner or its assertions are changed from within.
+    RunnerPatched,
+    /// Code that asks whether it is being tested.
+    TestDetected,
+    /// What is tested is no longer what was.
+    SubjectReplaced,
+    RetryAdded,
 }
 
 impl Kind {
@@ -314,6 +335,10 @@ impl Kind {
             Kind::ParseError => "parse_error",
             Kind::NotRead => "not_read",
             Kind::FileHidden => "file_hidden",
+            Kind::RunnerPatched => "runner_patched",
+            Kind::TestDetected => "test_detected",
+            Kind::SubjectReplaced => "subject_replaced",
+            Kind::RetryAdded => "retry_added",
         }
     }
 }

@@ -152,6 +152,8 @@ pub(super) fn outside(source: &Source, node: Node<'_>, strength: Strength) -> Cl
         line: source.line(node),
         error: true,
         by_name: None,
+        slack: None,
+        among: false,
     }
 }
 
@@ -218,6 +220,8 @@ fn macro_claims(collector: &mut Collector<'_>, item: Node<'_>) {
             line: source.line(item),
             error: false,
             by_name: None,
+            slack: None,
+            among: false,
         })
         .collect();
     if let Some(symbol) = collector.suite.helpers.last_mut() {

@@ -7,8 +7,9 @@ use tree_sitter::Node;
 use super::body::{Body, Tables, Walk, short};
 use super::length::length;
 use super::model::{Claim, Hollow, Language, MAX_NESTING, MAX_TIMES, Marker, Strength, Suite, Symbol, Test, Unread};
+use super::reach::Outline;
 use super::syntax::{Class, Source, children, hash, is_comment, line_number};
-use super::{go, java, python, rust, script};
+use super::{go, java, marks, python, rust, script, subject};
 
 /// Helpers are followed so deep.
 const MAX_HELPER_DEPTH: u8 = 3;
@@ -206,6 +207,7 @@ pub(super) fn built(source: &Source, spec: Spec, scope: &Scope, body: Option<(No
         conditional: found.conditional,
         table: found.table,
         uncounted: found.uncounted || spec.uncounted,
+        bound: found.bound,
         own,
         helper_calls: found.calls,
         dead: found.dead,
@@ -247,7 +249,8 @@ pub(super) fn raw(language: Language, bytes: &[u8], tests: bool) -> Suite {
     }
     collector.apply_hooks();
     number_twins(&mut collector.suite.tests);
-    collector.suite
+    let suite = collector.suite;
+    Suite { marks: marks::scan(&source, tests), names: subject::names(&source), outline: Outline::of(&source), ..suite }
 }
 
 /// A literal, and the values that a row of a table written as text holds.

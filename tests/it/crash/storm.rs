@@ -52,6 +52,11 @@ pub fn seed() -> u64 {
     named.unwrap_or_else(|| jiff::Timestamp::now().as_nanosecond().unsigned_abs() as u64)
 }
 
+/// `KCTL_CRASH_KILLS`, for a longer run or a narrower look, or `usual`.
+pub fn kills(usual: usize) -> usize {
+    std::env::var("KCTL_CRASH_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
 pub fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
@@ -80,7 +85,8 @@ pub fn rage(kills: usize, seed: u64) -> String {
         let verified = rig.run("ledger.verify", &json!({})).json();
         assert_eq!(verified["result"]["data"]["sound"], true, "{when}, `{op}`: {verified}");
         if cycle % BETWEEN_REPAIRS == 0 || told.killed == kills {
-            repair(&rig, &mut told, &when);
+            let refused = repair(&rig, &mut told, &when);
+            let when = format!("{when}, mended but for {refused:?}");
             rig.assert_sound(&when);
             rig.assert_tidy(&when);
             rig.assert_published(&when);
@@ -232,8 +238,9 @@ fn work_in(rig: &Rig, task: &str, dice: &mut Dice) {
     }
 }
 
-/// Asks again for whatever was left half made: each call mends what is its own.
-fn repair(rig: &Rig, told: &mut Told, when: &str) {
+/// Asks again for whatever was left half made: each call mends what is its own. Says what was refused.
+fn repair(rig: &Rig, told: &mut Told, when: &str) -> Vec<String> {
+    let mut refused = Vec::new();
     let items = rig.ok("workspace.list", json!({ "limit": 499 }))["items"].clone();
     for item in items.as_array().into_iter().flatten() {
         let params = json!({ "task": item["task"] });
@@ -242,22 +249,22 @@ fn repair(rig: &Rig, told: &mut Told, when: &str) {
             _ => &["task.claim", "workspace.ensure"],
         };
         for op in ops {
-            mend(rig, told, op, &params, when);
+            refused.extend(mend(rig, told, op, &params, when));
         }
     }
     let publications = rig.ok("publication.list", json!({ "limit": 499 }))["items"].clone();
     let begun = publications.as_array().into_iter().flatten().filter(|item| item["status"] == "started");
     for item in begun {
-        mend(rig, told, "publish", &json!({ "task": item["task"] }), when);
+        refused.extend(mend(rig, told, "publish", &json!({ "task": item["task"] }), when));
     }
+    refused
 }
 
-fn mend(rig: &Rig, told: &mut Told, op: &str, params: &Value, when: &str) {
-    let answer = rig.run(op, params).json();
+fn mend(rig: &Rig, told: &mut Told, op: &str, params: &Value, when: &str) -> Option<String> {
+    let mut answer = rig.run(op, params).json();
     if told_lock(rig, told, &answer) {
-        let again = rig.run(op, params).json();
-        legal(&again, false, &format!("{when}, mending by `{op}`"));
-    } else {
-        legal(&answer, false, &format!("{when}, mending by `{op}`"));
+        answer = rig.run(op, params).json();
     }
+    legal(&answer, false, &format!("{when}, mending by `{op}`"));
+    answer["error"]["message"].as_str().map(|why| format!("{op}: {why}"))
 }

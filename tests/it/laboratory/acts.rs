@@ -85,7 +85,7 @@ fn nothing_ran(bench: &Bench) -> Result<(), String> {
 
 fn edited_after(bench: &Bench) -> Result<(), String> {
     let (agent, task, tree) = bench.task("edited after");
-    bench.script(&tree, "fix\ndone_with fixed")?;
+    bench.script(&tree, "fix\necho mine > edited.md\ndone_with fixed")?;
     validate(&agent, &task);
     bench.script(&tree, "echo bad > state.txt\necho more > more.txt\ndone_with worse")?;
     unmet(&agent, &task, "AC-1", &["stale"]).map(drop)
@@ -93,7 +93,7 @@ fn edited_after(bench: &Bench) -> Result<(), String> {
 
 fn amended_after(bench: &Bench) -> Result<(), String> {
     let (agent, task, tree) = bench.task("amended after");
-    bench.script(&tree, "fix\ndone_with fixed")?;
+    bench.script(&tree, "fix\necho mine > amended.md\ndone_with fixed")?;
     validate(&agent, &task);
     bench
         .script(&tree, "echo bad > state.txt\necho amended > more.txt\ngit add -A\ngit commit -q --amend --no-edit")?;

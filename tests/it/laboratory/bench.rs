@@ -36,7 +36,7 @@ pub struct Case {
 }
 
 pub fn cases(text: &str) -> Vec<Case> {
-    let parts = text.split("=== ").skip(1);
+    let parts = text.split("\n=== ").skip(1);
     parts
         .map(|part| {
             let (head, script) = part.split_once('\n').expect("a case has a script");
@@ -111,8 +111,19 @@ impl Bench {
         bench.with_tool("cargo", &["--version"])
     }
 
+    pub fn java() -> Option<Self> {
+        Self::new("java", JAVA_FIX, JAVA_FILES).with_tool("javac", &["--version"])
+    }
+
+    /// Languages whose runners are not here.
+    pub fn other() -> Self {
+        Self::new("other", OTHER_FIX, OTHER_FILES)
+    }
+
     fn with_tool(self, program: &str, args: &[&str]) -> Option<Self> {
-        let words = [&[program], args].concat().join(" ");
+        let quoted = |word: &&str| format!("'{word}'");
+        let words: Vec<String> = [&[program], args].concat().iter().map(quoted).collect();
+        let words = words.join(" ");
         let ran = self.place.run(&self.place.repo, "sh", &["-c", &format!("{words} >/dev/null 2>&1")], None);
         if ran.status != 0 {
             skipped(&format!("laboratory: {}", self.name), &format!("`{words}` does not run here"));
@@ -242,7 +253,7 @@ const PYTHON_FILES: &[(&str, &str)] = &[
     ("pyproject.toml", "[project]\nname = \"calc\"\nversion = \"1\"\ndependencies = [\"attrs==23.1\"]\n"),
     (
         ".decapod/kctl.toml",
-        "version = 1\n\n[checks.test]\nrun = \"python3 -m unittest discover -s tests -t . -v\"\nkind = \"test\"\ntimeout = \"30s\"\nmin_tests = 1\n",
+        "version = 1\n\n[checks.test]\nrun = \"python3 -m unittest discover -s tests -t . -v\"\nkind = \"test\"\ntimeout = \"12s\"\nmin_tests = 1\n",
     ),
 ];
 
@@ -271,6 +282,46 @@ const RUST_FILES: &[(&str, &str)] = &[
     (
         ".decapod/kctl.toml",
         "version = 1\n\n[checks.test]\nrun = \"cargo test --offline --locked\"\nkind = \"test\"\ntimeout = \"120s\"\n",
+    ),
+];
+
+const JAVA_FIX: &str = "fix() { edit src/main/java/Calc.java 's/a - b/a + b/'; }\n";
+const JAVA_FILES: &[(&str, &str)] = &[
+    ("src/main/java/Calc.java", include_str!("bench/java/Calc.java.txt")),
+    ("src/test/java/CalcTest.java", include_str!("bench/java/CalcTest.java.txt")),
+    ("src/test/java/TwiceTest.java", include_str!("bench/java/TwiceTest.java.txt")),
+    ("junit/Runner.java", include_str!("bench/java/Runner.java.txt")),
+    ("junit/org/junit/jupiter/api/Test.java", include_str!("bench/java/Test.java.txt")),
+    ("junit/org/junit/jupiter/api/Disabled.java", include_str!("bench/java/Disabled.java.txt")),
+    ("junit/org/junit/jupiter/api/Assertions.java", include_str!("bench/java/Assertions.java.txt")),
+    ("check.sh", include_str!("bench/java/check.sh")),
+    (
+        "pom.xml",
+        "<project>\n  <artifactId>calc</artifactId>\n  <properties><release>17</release></properties>\n</project>\n",
+    ),
+    (".gitignore", "out/\n"),
+    (
+        ".decapod/kctl.toml",
+        "version = 1\n\n[checks.test]\nrun = \"sh check.sh\"\nkind = \"test\"\ntimeout = \"120s\"\n",
+    ),
+];
+
+const OTHER_FIX: &str = "fix() { edit calc.go 's/a - b/a + b/'; }\n";
+const OTHER_FILES: &[(&str, &str)] = &[
+    ("calc.go", include_str!("bench/other/calc.go.txt")),
+    ("calc_test.go", include_str!("bench/other/calc_test.go.txt")),
+    ("go.mod", "module example.com/calc\n\ngo 1.22\n\nrequire github.com/stretchr/testify v1.9.0\n"),
+    ("src/calc.ts", "export const add = (a: number, b: number): number => a + b;\n"),
+    ("test/calc.test.ts", include_str!("bench/other/calc.test.ts.txt")),
+    ("test/__snapshots__/calc.test.ts.snap", "exports[`add > matches 1`] = `{ \"sum\": 5 }`;\n"),
+    ("vitest.config.ts", "export default {\n  test: { include: ['test/**/*.test.ts'] },\n};\n"),
+    ("tsconfig.json", "{ \"compilerOptions\": { \"strict\": true } }\n"),
+    ("calc.py", "def add(a, b):\n    return a + b\n\n\ndef div(a, b):\n    return a / b\n"),
+    ("tests/test_calc.py", include_str!("bench/other/test_calc.py.txt")),
+    ("verify.sh", "grep -q 'return a' calc.go\n! grep -q 'return a - b$' calc.go || grep -q Testing calc.go\n"),
+    (
+        ".decapod/kctl.toml",
+        "version = 1\n\n[checks.test]\nrun = \"sh -e verify.sh\"\nkind = \"test\"\ntimeout = \"30s\"\n",
     ),
 ];
 

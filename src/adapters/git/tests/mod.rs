@@ -1,6 +1,7 @@
 //! The git port on real repositories.
 
 mod dirt;
+mod leaving;
 mod reading;
 mod remotes;
 mod repair;

@@ -2,7 +2,7 @@
 
 use super::flat::{Difference, Flat};
 use super::{File, Severity, Verdict, base};
-use crate::rules::integrity::model::{Finding, Kind};
+use crate::rules::integrity::model::{Checks, Finding, Kind};
 
 pub(super) fn is_config(name: &str) -> bool {
     matches!(
@@ -26,7 +26,7 @@ pub(super) fn is_config(name: &str) -> bool {
     )
 }
 
-pub(super) fn findings(file: &File<'_>, out: &mut Vec<Finding>) {
+pub(super) fn findings(file: &File<'_>, checks: &Checks, out: &mut Vec<Finding>) {
     let fresh = file.old.is_none();
     match base(file.path) {
         "pom.xml" if fresh => {}
@@ -36,7 +36,13 @@ pub(super) fn findings(file: &File<'_>, out: &mut Vec<Finding>) {
         }),
         "build.gradle" | "build.gradle.kts" if fresh => {}
         "build.gradle" | "build.gradle.kts" => gradle(file, out),
-        "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" => file.judge(out, targets, recipe),
+        "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" => {
+            if fresh && checks.programs.iter().any(|program| matches!(program.as_str(), "make" | "gmake" | "just")) {
+                let message = "a new file of targets, which a check may be made from";
+                out.push(file.finding(Severity::Hold, Kind::TestConfigChanged, None, message));
+            }
+            recipes(file, checks, out);
+        }
         _ if fresh => {}
         "junit-platform.properties" | "maven.config" | "gradle.properties" => file.judge(out, properties, |found| {
             let about = found.key.to_lowercase();
@@ -241,14 +247,103 @@ fn targets(text: &str) -> Flat {
     out
 }
 
-fn recipe(found: &Difference) -> Verdict {
-    let judges = found.key.split([' ', '-', '_', '/']).any(|word| {
+/// What a check is made from: the targets that judge, what they need, and the variables that these use.
+fn recipes(file: &File<'_>, checks: &Checks, out: &mut Vec<Finding>) {
+    let side = |text: &Option<String>| text.as_deref().map(targets).unwrap_or_default();
+    let (old, new) = (side(&file.old), side(&file.new));
+    let mut judging: Vec<String> = old.keys().chain(new.keys()).filter(|name| judges(name)).cloned().collect();
+    judging.extend(checks.targets.iter().cloned());
+    let mut at = 0;
+    while let Some(name) = judging.get(at).cloned() {
+        let needs = [&old, &new].into_iter().filter_map(|side| side.get(&name)?.first());
+        let needs: Vec<String> = needs.flat_map(|needs| needs.split_whitespace()).map(str::to_owned).collect();
+        judging.extend(needs.into_iter().filter(|need| !judging.contains(need)).collect::<Vec<_>>());
+        at += 1;
+        if at > MAX_TARGETS {
+            break;
+        }
+    }
+    let used: String = judging
+        .iter()
+        .flat_map(|name| [old.get(name), new.get(name)])
+        .flatten()
+        .flat_map(|lines| lines.iter().skip(1))
+        .fold(String::new(), |all, line| all + line + "\n");
+    file.judge(out, targets, |found| {
+        if found.key == "(variables)" {
+            let told = |line: &&str| {
+                let name = line.split(['=', ':', '?', '+']).next().unwrap_or("").trim();
+                let name = name.trim_start_matches("export ").trim_start_matches("override ").trim();
+                let special = matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "PATH" | ".DEFAULT_GOAL");
+                let include = line.trim_start_matches(['-', 's']).starts_with("include");
+                special || include || used.contains(&format!("$({name})")) || used.contains(&format!("${{{name}}}"))
+            };
+            let differ = [found.added(), found.removed()].concat();
+            return differ.iter().any(told).then_some(Severity::Hold);
+        }
+        if matches!(found.key.as_str(), ".IGNORE" | ".SILENT" | ".ONESHELL" | ".DEFAULT" | ".POSIX") {
+            return (found.key != ".SILENT").then_some(Severity::Hold);
+        }
+        if found.key == ".PHONY" {
+            let loses =
+                words(found.was()).iter().any(|name| judging.contains(name) && !words(found.is()).contains(name));
+            return Some(if loses { Severity::Hold } else { Severity::Note });
+        }
+        if !judging.contains(&found.key) {
+            return None;
+        }
+        recipe(found)
+    });
+}
+
+/// The target that is made when none is named.
+pub(in crate::rules::integrity) fn first_target(text: &str) -> Option<String> {
+    let heads = text.lines().filter(|line| !line.starts_with([' ', '\t', '#', '.']));
+    heads
+        .filter_map(|line| line.split_once(':'))
+        .find(|(_, rest)| !rest.starts_with('='))
+        .map(|(name, _)| name.trim().to_owned())
+}
+
+/// The commands of targets and of what they need.
+pub(in crate::rules::integrity) fn recipes_of(text: &str, wanted: &[String]) -> Vec<String> {
+    let all = targets(text);
+    let (mut open, mut out): (Vec<String>, Vec<String>) = (wanted.to_vec(), Vec::new());
+    let mut at = 0;
+    while let Some(name) = open.get(at).filter(|_| at < MAX_TARGETS).cloned() {
+        at += 1;
+        let Some(lines) = all.get(&name) else { continue };
+        out.extend(lines.iter().skip(1).cloned());
+        let needs = lines.first().map(|needs| needs.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let fresh: Vec<String> = needs.unwrap_or_default().into_iter().filter(|need| !open.contains(need)).collect();
+        open.extend(fresh);
+    }
+    out
+}
+
+/// Targets are followed to so many.
+const MAX_TARGETS: usize = 500;
+
+fn words(lines: &[String]) -> Vec<String> {
+    lines.iter().flat_map(|line| line.split_whitespace()).map(str::to_owned).collect()
+}
+
+fn judges(target: &str) -> bool {
+    target.split([' ', '-', '_', '/']).any(|word| {
         matches!(
             word,
             "test" | "tests" | "check" | "lint" | "ci" | "verify" | "coverage" | "e2e" | "integration" | "unit"
         )
-    });
-    let grows = found.removed().is_empty()
-        && !found.added().iter().any(|line| line.contains("exit 0") || line.contains("|| true"));
-    (judges && found.old.is_some()).then_some(if grows { Severity::Note } else { Severity::Hold })
+    })
+}
+
+fn recipe(found: &Difference) -> Verdict {
+    let masks = |line: &&str| {
+        ["exit 0", "|| true", "|| :", "; true", "|| echo", "| cat", "| tee", "2>/dev/null"]
+            .iter()
+            .any(|word| line.contains(word))
+            || line.starts_with('-')
+    };
+    let grows = found.removed().is_empty() && !found.added().iter().any(masks);
+    found.old.is_some().then_some(if grows { Severity::Note } else { Severity::Hold })
 }

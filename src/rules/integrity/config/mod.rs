@@ -1,5 +1,6 @@
 //! Files that say which tests run and how: what in them changed, and in which direction.
 
+mod around;
 mod build;
 mod cargo;
 mod ci;
@@ -8,16 +9,17 @@ mod python;
 mod script;
 mod stand_in;
 
+pub(super) use build::{first_target, recipes_of};
 use globset::GlobSet;
 
-use super::model::{Change, Finding, Kind, Severity};
+use super::model::{Change, Checks, Finding, Kind, Severity};
 use super::paths::base;
 use flat::Difference;
 
 /// What a difference means: nothing, something to know, something to accept.
 type Verdict = Option<Severity>;
 
-pub(super) fn findings(changes: &[Change<'_>], extra: &GlobSet, out: &mut Vec<Finding>) {
+pub(super) fn findings(changes: &[Change<'_>], checks: &Checks, extra: &GlobSet, out: &mut Vec<Finding>) {
     for change in changes {
         let Some(path) = change.new_path.as_deref().or(change.old_path.as_deref()) else { continue };
         let old_path = change.old_path.as_deref().unwrap_or(path);
@@ -34,8 +36,8 @@ pub(super) fn findings(changes: &[Change<'_>], extra: &GlobSet, out: &mut Vec<Fi
                 "the test configuration has a name that nothing reads",
             ));
         }
-        out.extend(stand_in::find(change));
-        one(&file, extra, out);
+        out.extend(stand_in::find(change, checks));
+        one(&file, checks, extra, out);
     }
 }
 
@@ -51,6 +53,7 @@ fn is_config(path: &str) -> bool {
         || script::is_config(name)
         || build::is_config(name)
         || cargo::is_config(path)
+        || around::is_config(path)
         || name == "conftest.py"
 }
 
@@ -105,7 +108,7 @@ impl File<'_> {
     }
 }
 
-fn one(file: &File<'_>, extra: &GlobSet, out: &mut Vec<Finding>) {
+fn one(file: &File<'_>, checks: &Checks, extra: &GlobSet, out: &mut Vec<Finding>) {
     let name = base(file.path);
     if name == "kctl.toml" && file.path.contains(".decapod/") {
         return ci::checks(file, out);
@@ -126,7 +129,13 @@ fn one(file: &File<'_>, extra: &GlobSet, out: &mut Vec<Finding>) {
         return script::findings(file, out);
     }
     if build::is_config(name) {
-        return build::findings(file, out);
+        return build::findings(file, checks, out);
+    }
+    if around::is_config(file.path) {
+        return around::findings(file, out);
+    }
+    if python::is_plugin(file) {
+        return python::conftest(file, out);
     }
     if extra.is_match(file.path) && !file.same_but_for_comments() {
         out.push(file.finding(

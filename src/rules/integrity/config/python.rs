@@ -232,48 +232,86 @@ fn linter(found: &Difference) -> Verdict {
     Some(if held { Severity::Hold } else { Severity::Note })
 }
 
-/// Hooks by which `conftest.py` changes what runs and what counts as failed.
-const HOOKS: [&str; 14] = [
-    "pytest_collection_modifyitems",
-    "pytest_ignore_collect",
-    "pytest_collect_file",
-    "pytest_runtest_makereport",
-    "pytest_sessionfinish",
-    "pytest_runtest_call",
-    "pytest_runtest_protocol",
-    "pytest_pyfunc_call",
-    "pytest_itemcollected",
-    "pytest_runtest_setup",
-    "pytest_exception_interact",
-    "pytest_report_teststatus",
+/// Hooks of pytest that change neither what runs nor what counts as failed.
+const HARMLESS: &[&str] = &[
+    "pytest_addoption",
+    "pytest_addhooks",
+    "pytest_report_header",
+    "pytest_report_collectionfinish",
+    "pytest_sessionstart",
+    "pytest_terminal_summary",
+    "pytest_assertrepr_compare",
+    "pytest_make_parametrize_id",
+    "pytest_html_report_title",
+    "pytest_html_results_summary",
+    "pytest_fixture_setup",
+    "pytest_fixture_post_finalizer",
+    "pytest_unconfigure",
+    "pytest_generate_tests",
     "pytest_configure",
-    "pytest_make_collect_report",
 ];
+/// Words by which even those do.
+const HARMFUL: &[&str] = &[
+    "exit",
+    "_exit",
+    "exitstatus",
+    "ignore",
+    "deselect",
+    "keyword",
+    "markexpr",
+    "maxfail",
+    "register",
+    "outcome",
+    "setattr",
+    "testsfailed",
+    "TestCase",
+    "_pytest",
+    "skip",
+];
+
+/// Code outside of `conftest.py` that hooks into pytest.
+pub(super) fn is_plugin(file: &File<'_>) -> bool {
+    let hooks = |text: &Option<String>| {
+        text.as_deref().is_some_and(|text| text.contains("def pytest_") || text.contains("hookimpl"))
+    };
+    file.path.ends_with(".py") && (hooks(&file.new) || hooks(&file.old))
+}
 
 pub(super) fn conftest(file: &File<'_>, out: &mut Vec<Finding>) {
     file.judge(out, hooks, |found| {
-        let soft = found.last() == "pytest_configure"
-            && !found.is().iter().any(|body| body.contains("exit") || body.contains("ignore"));
-        Some(if soft || found.new.is_none() && found.old.is_some() { Severity::Note } else { Severity::Hold })
+        if found.new.is_none() {
+            return Some(Severity::Note);
+        }
+        let said = |word: &&str| found.is().iter().any(|body| body.split(' ').any(|part| part == *word));
+        let empty = found.is().iter().any(|body| body.contains("parametrize") && body.contains("[ ]"));
+        let harmless = HARMLESS.contains(&found.last()) && !HARMFUL.iter().any(said) && !empty;
+        Some(if harmless { Severity::Note } else { Severity::Hold })
     });
 }
 
 fn hooks(text: &str) -> Flat {
     let mut out: Flat = BTreeMap::new();
     let Ok(source) = Source::parse(Language::Python, text.as_bytes()) else { return out };
-    for item in named(source.root()) {
+    let mut open = named(source.root());
+    while let Some(whole) = open.pop() {
         let item =
-            item.child_by_field_name("definition").filter(|_| item.kind() == "decorated_definition").unwrap_or(item);
+            whole.child_by_field_name("definition").filter(|_| whole.kind() == "decorated_definition").unwrap_or(whole);
         let inner = item.named_child(0).unwrap_or(item);
         let name = source.field(item, "name");
-        if item.kind() == "function_definition" && HOOKS.contains(&name) {
-            let words: Vec<&str> = source.slice(item).map(|at| source.word(at)).collect();
-            out.insert(name.to_owned(), vec![words.join(" ")]);
+        let said = |node| source.slice(node).map(|at| source.word(at)).collect::<Vec<_>>().join(" ");
+        if item.kind() == "class_definition" {
+            // A plugin may be an object.
+            open.extend(item.child_by_field_name("body").map(named).unwrap_or_default());
+        }
+        // `hookimpl(specname=…)` gives a function the name of a hook.
+        let hook =
+            name.starts_with("pytest_") || whole.kind() == "decorated_definition" && said(whole).contains("specname");
+        if item.kind() == "function_definition" && hook {
+            out.insert(name.to_owned(), vec![said(item)]);
         }
         let left = source.field(inner, "left");
         if matches!(inner.kind(), "assignment" | "augmented_assignment") && left.starts_with("collect_ignore") {
-            let words: Vec<&str> = source.slice(inner).map(|at| source.word(at)).collect();
-            out.insert(left.to_owned(), vec![words.join(" ")]);
+            out.insert(left.to_owned(), vec![said(inner)]);
         }
     }
     out

@@ -1,5 +1,7 @@
 //! jest, vitest, mocha, playwright, TypeScript and eslint, in JSON or in code.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use super::flat::{Difference, Flat, json};
@@ -45,7 +47,8 @@ pub(super) fn findings(file: &File<'_>, out: &mut Vec<Finding>) {
     };
     if name == "package.json" {
         if file.old.is_some() {
-            file.judge(out, read, package);
+            let called = called(&[&file.old, &file.new]);
+            file.judge(out, read, |found| package(found, &called));
         }
     } else if name.starts_with("tsconfig") {
         file.judge(out, read, typescript);
@@ -71,13 +74,77 @@ fn narrows(found: &Difference) -> bool {
             | "testNamePattern"
             | "exclude"
             | "dangerouslyIgnoreUnhandledErrors"
+            | "testRunner"
+            | "runner"
+            | "retry"
+            | "retries"
+            | "updateSnapshot"
     )
 }
 
-fn package(found: &Difference) -> Verdict {
+/// Words that say of a script that it judges.
+const JUDGES: &[&str] = &[
+    "test",
+    "lint",
+    "check",
+    "typecheck",
+    "type-check",
+    "ci",
+    "verify",
+    "coverage",
+    "e2e",
+    "tsc",
+    "unit",
+    "integration",
+];
+
+fn judges(name: &str) -> bool {
+    JUDGES.iter().any(|word| {
+        name == *word
+            || name.starts_with(&format!("{word}:"))
+            || name.ends_with(&format!(":{word}"))
+            || name == format!("pre{word}")
+            || name == format!("post{word}")
+    })
+}
+
+/// Scripts that the judging ones run, by name.
+fn called(sides: &[&Option<String>]) -> BTreeSet<String> {
+    let flats: Vec<Flat> = sides.iter().filter_map(|text| text.as_deref()).map(json).collect();
+    let scripts = || flats.iter().flatten().filter_map(|(key, value)| Some((key.strip_prefix("scripts.")?, value)));
+    let mut open: Vec<String> = scripts().filter(|(name, _)| judges(name)).map(|(name, _)| name.to_owned()).collect();
+    let mut out = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        let bodies: Vec<&String> = scripts().filter(|(other, _)| *other == name).flat_map(|(_, body)| body).collect();
+        if !out.insert(name) {
+            continue;
+        }
+        for (other, _) in scripts() {
+            let named =
+                bodies.iter().any(|body| body.split_whitespace().any(|word| word.trim_matches(['"', '\'']) == other));
+            let runs = bodies.iter().any(|body| {
+                ["npm ", "yarn ", "pnpm ", "run-s", "run-p", "bun ", "npm-run-all"]
+                    .iter()
+                    .any(|tool| body.contains(tool))
+            });
+            if named && runs {
+                open.push(other.to_owned());
+            }
+        }
+    }
+    out
+}
+
+fn package(found: &Difference, called: &BTreeSet<String>) -> Verdict {
     let mut parts = found.key.split('.');
+    let local = |found: &Difference| {
+        let local =
+            |value: &String| ["file:", "link:", "portal:", "./", "../"].iter().any(|start| value.starts_with(start));
+        (found.is().iter().any(local) && !found.was().iter().any(local)).then_some(Severity::Hold)
+    };
     match parts.next().unwrap_or("") {
-        "scripts" => script(found),
+        "scripts" => script(found, called),
+        "devDependencies" | "overrides" | "resolutions" => local(found),
         "jest" | "vitest" | "mocha" | "ava" | "nyc" | "c8" | "tap" => runner(found),
         "eslintConfig" | "eslintIgnore" => linter(found),
         "(unreadable)" => Some(Severity::Note),
@@ -86,18 +153,9 @@ fn package(found: &Difference) -> Verdict {
     }
 }
 
-fn script(found: &Difference) -> Verdict {
+fn script(found: &Difference, called: &BTreeSet<String>) -> Verdict {
     let name = found.key.trim_start_matches("scripts.");
-    let judges = ["test", "lint", "check", "typecheck", "type-check", "ci", "verify", "coverage", "e2e", "tsc"]
-        .iter()
-        .any(|word| {
-            name == *word
-                || name.starts_with(&format!("{word}:"))
-                || name.ends_with(&format!(":{word}"))
-                || name == format!("pre{word}")
-                || name == format!("post{word}")
-        });
-    if !judges {
+    if !judges(name) && !called.contains(name) {
         return None;
     }
     let Some(old) = found.was().first() else {
@@ -173,10 +231,19 @@ fn runner(found: &Difference) -> Verdict {
             found.is_new("true") && last != "exit"
         }
         "grep" | "fgrep" | "testNamePattern" | "grepInvert" => found.new.is_some(),
+        // Tried again until it passes.
+        "retry" | "retries" | "runMode" => raised(found),
+        "updateSnapshot" | "update" | "updateSnapshots" => found.new.is_some() && !found.is_new("false"),
+        "testRunner" | "runner" => found.new.is_some(),
         "(unreadable)" => true,
         _ => false,
     };
     Some(if held { Severity::Hold } else { Severity::Note })
+}
+
+fn raised(found: &Difference) -> bool {
+    let number = |values: &[String]| values.first().and_then(|value| value.parse::<u32>().ok());
+    found.new.is_some() && number(found.is()).is_none_or(|new| new > number(found.was()).unwrap_or(0))
 }
 
 /// A first setting that says what the runner does anyway.

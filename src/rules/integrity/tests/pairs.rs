@@ -9,19 +9,23 @@ struct Case {
     new: Vec<(String, String)>,
 }
 
-const DISHONEST: [(&str, &str); 5] = [
+const DISHONEST: [(&str, &str); 6] = [
     ("dishonest_rust.txt", include_str!("cases/dishonest_rust.txt")),
     ("dishonest_python.txt", include_str!("cases/dishonest_python.txt")),
     ("dishonest_script.txt", include_str!("cases/dishonest_script.txt")),
     ("dishonest_go_java.txt", include_str!("cases/dishonest_go_java.txt")),
     ("dishonest_more.txt", include_str!("cases/dishonest_more.txt")),
+    ("dishonest_attacks.txt", include_str!("cases/dishonest_attacks.txt")),
 ];
-const HONEST: [(&str, &str); 2] =
-    [("honest.txt", include_str!("cases/honest.txt")), ("honest_more.txt", include_str!("cases/honest_more.txt"))];
+const HONEST: [(&str, &str); 3] = [
+    ("honest.txt", include_str!("cases/honest.txt")),
+    ("honest_more.txt", include_str!("cases/honest_more.txt")),
+    ("honest_lookalikes.txt", include_str!("cases/honest_lookalikes.txt")),
+];
 
 fn cases(text: &str) -> Vec<Case> {
     let mut out: Vec<Case> = Vec::new();
-    for part in text.split("=== ").filter(|part| !part.trim().is_empty()) {
+    for part in format!("\n{text}").split("\n=== ").filter(|part| !part.trim().is_empty()) {
         let (head, body) = part.split_once('\n').expect("a case is written as the others are");
         let (name, want) =
             head.split_once(" | ").map_or((head, None), |(name, want)| (name, Some(want.trim().to_owned())));
