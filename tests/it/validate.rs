@@ -100,7 +100,7 @@ fn what_needs_a_check_that_did_not_pass_is_skipped_and_says_so() {
     assert_eq!((told(data, "build").0.as_str(), told(data, "test").0.as_str()), ("fail", "skipped"));
     assert!(text(&result(data, "test")["reasons"][0]).contains("build"), "{data:#}");
     assert_eq!(data["criteria"][0]["state"], "never_checked");
-    assert_eq!(proposed(&shown), ["evidence.show", "validate"]);
+    assert_eq!(proposed(&shown), ["evidence.log", "validate"]);
     fs::remove_file(tree.join("src/broken")).expect("removed");
     assert_eq!(ada.ok("validate", json!({ "task": task }))["verified"], true);
     let ran = place.kctl(&["validate", &task, "--rerun"]);

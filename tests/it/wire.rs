@@ -389,6 +389,7 @@ fn a_dry_run_of_any_operation_changes_nothing() {
         ("workspace.ensure", json!({ "task": bare })),
         ("workspace.remove", json!({ "task": done, "session": all.session })),
         ("validate", json!({ "task": task, "scope": "branch", "rerun": true })),
+        ("check.run", json!({ "check": "test", "task": task, "rerun": true })),
         ("commit.open", json!({ "objective": "x", "criteria": ["check:test"] })),
         ("commit.evaluate", json!({ "commitment": all.commitment })),
         ("commit.close", json!({ "commitment": all.commitment, "verdict": "fulfilled" })),
