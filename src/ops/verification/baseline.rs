@@ -57,9 +57,7 @@ impl Against {
 pub fn newly_failing(here: &Run, base: &Run) -> Vec<String> {
     let keys = |run: &Run| -> Vec<String> {
         let failing = run.record.as_ref().and_then(|record| record.failing.as_ref());
-        failing
-            .map(|failing| failing.items.iter().map(crate::domain::failure::item::Item::key).collect())
-            .unwrap_or_default()
+        failing.map(|failing| failing.items.iter().map(crate::domain::failure::Item::key).collect()).unwrap_or_default()
     };
     let before = keys(base);
     keys(here).into_iter().filter(|key| !before.contains(key)).collect()
