@@ -273,11 +273,21 @@ impl Disk<'_> {
                 break;
             }
         }
+        let profile = self.subject.base.as_ref().and_then(|base| base.profile.as_ref());
+        let copied = profile.map(|profile| &profile.workspace.copy);
         let mut found = Vec::new();
         for dir in dirs {
-            for name in integrity::BENDING.iter().take(if dir.is_empty() { usize::MAX } else { integrity::ANYWHERE }) {
-                let path = [dir, name.as_bytes()].concat();
-                let path = TreePath::new(path);
+            let most = match (dir.is_empty(), self.subject.workspace.is_some()) {
+                (false, _) => integrity::ANYWHERE,
+                (true, true) => integrity::BENDING.len(),
+                // A person's own clone may hold settings of this machine.
+                (true, false) => integrity::NOBODY_S,
+            };
+            for name in integrity::BENDING.iter().take(most) {
+                let path = TreePath::new([dir, name.as_bytes()].concat());
+                if copied.is_some_and(|copied| copied.contains(&path.to_string())) {
+                    continue;
+                }
                 let listed = self.snapshot.entries.binary_search_by(|entry| entry.path.cmp(&path)).is_ok();
                 let read = || self.call.world.trees.read(&self.subject.work_tree, &path, MAX_FILE_BYTES as u64);
                 if let (false, Ok(Some(bytes))) = (listed, if listed { Ok(None) } else { read() }) {

@@ -143,6 +143,8 @@ pub const BENDING: [&str; 24] = [
 
 /// The first of them count in every directory, the others at the top.
 pub const ANYWHERE: usize = 3;
+/// So many are no settings that a person would keep for one machine.
+pub const NOBODY_S: usize = 7;
 
 /// Such a file that git ignores: it bends the checks here, and no one else will have it.
 #[must_use]

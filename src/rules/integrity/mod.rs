@@ -38,7 +38,7 @@ mod tests;
 
 pub use facts::checks;
 pub use findings::findings;
-pub use known::{ANYWHERE, BENDING, Changed, Known, Side, hidden, ignored, known, paired};
+pub use known::{ANYWHERE, BENDING, Changed, Known, NOBODY_S, Side, hidden, ignored, known, paired};
 pub use model::{
     Change, Checks, Claim, Digest, Finding, Findings, Hollow, Kind, Language, MAX_FILE_BYTES, MAX_FINDINGS, Marker,
     Severity, Strength, Suite, Symbol, Test, Unread,

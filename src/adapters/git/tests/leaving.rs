@@ -186,7 +186,8 @@ fn work_that_came_after_a_removal_was_cut_short_stops_its_end_and_stays() {
             let Err(GitFault::WouldLose { what, .. }) = outcome else { panic!("{when}: {outcome:?}") };
             let mut named: Vec<_> = what.iter().map(|lost| format!("{lost:?}")).collect();
             let mut wanted = mine.map(|name| format!("File({name})"));
-            (named.sort(), wanted.sort());
+            named.sort();
+            wanted.sort();
             assert_eq!(named, wanted, "{when}");
             assert!(mine.iter().all(|name| bytes(name) == "mine"), "{when}");
         }
