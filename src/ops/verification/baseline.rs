@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::failure::Item;
 use crate::domain::fold::Kind;
 use crate::domain::id::Oid;
 use crate::domain::refusal::{Code, Refusal};
@@ -57,7 +58,7 @@ impl Against {
 pub fn newly_failing(here: &Run, base: &Run) -> Vec<String> {
     let keys = |run: &Run| -> Vec<String> {
         let failing = run.record.as_ref().and_then(|record| record.failing.as_ref());
-        failing.map(|failing| failing.items.iter().map(|item| item.key()).collect()).unwrap_or_default()
+        failing.map(|failing| failing.items.iter().map(Item::key).collect()).unwrap_or_default()
     };
     let before = keys(base);
     keys(here).into_iter().filter(|key| !before.contains(key)).collect()
