@@ -52,6 +52,12 @@ pub fn seed() -> u64 {
     named.unwrap_or_else(|| jiff::Timestamp::now().as_nanosecond().unsigned_abs() as u64)
 }
 
+/// `KCTL_CRASH_EVERY`: one in so many places is visited, where there is no time for all of them.
+pub fn every() -> u64 {
+    let named = std::env::var("KCTL_CRASH_EVERY").ok().and_then(|text| text.parse().ok());
+    named.filter(|every| (1..=100).contains(every)).unwrap_or(1)
+}
+
 /// `KCTL_CRASH_KILLS`, for a longer run or a narrower look, or `usual`.
 pub fn kills(usual: usize) -> usize {
     std::env::var("KCTL_CRASH_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
