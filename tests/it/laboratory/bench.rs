@@ -66,8 +66,6 @@ pub struct Bench {
     /// Shell functions that the scripts of the bench may use; `fix` does the work honestly.
     prelude: &'static str,
     place: Place,
-    /// How the place was, for the next case.
-    files: &'static [(&'static str, &'static str)],
 }
 
 const EDIT: &str =
@@ -81,7 +79,7 @@ impl Bench {
         }
         let profile = files.iter().find(|(path, _)| *path == ".decapod/kctl.toml").expect("it has one").1;
         place.rebase_profile(profile);
-        Self { name, prelude, place, files }
+        Self { name, prelude, place }
     }
 
     pub fn place(&self) -> &Place {
@@ -150,10 +148,6 @@ impl Bench {
         let judged = judge(&case.expected, &validated, &finished, &published);
         drop(agent.call("task.release", json!({ "task": task })));
         judged
-    }
-
-    pub fn files(&self) -> &'static [(&'static str, &'static str)] {
-        self.files
     }
 }
 
