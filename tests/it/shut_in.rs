@@ -56,6 +56,14 @@ fn supervisor() -> Supervisor {
     Supervisor::new(of_stream).with_helper(KCTL)
 }
 
+/// The same where the programs that a command needs are found and `bwrap` is not.
+fn supervisor_without_bwrap(bin: &Path) -> Supervisor {
+    link_programs(bin);
+    let mut environment: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "PATH").collect();
+    environment.push(("PATH".into(), bin.into()));
+    Supervisor::with_environment(environment, of_stream).with_helper(KCTL)
+}
+
 /// Whether `bwrap` works on this machine; says so where it does not.
 fn has_bwrap(test: &str) -> bool {
     let found = supervisor().isolation(&Ground::new().sandbox());
@@ -110,7 +118,7 @@ const WAYS: [(&str, &str, u32, bool); 8] = [
     ("much output", "echo done; sleep SECONDS_ & yes 0123456789", 0, true),
 ];
 
-fn leaves_nothing(sandbox: impl Fn(&Ground) -> Option<Sandbox>) {
+fn leaves_nothing(supervisor: &Supervisor, tier: Tier, sandbox: impl Fn(&Ground) -> Option<Sandbox>) {
     let ground = Ground::new();
     for (name, text, least, is_late) in WAYS {
         let seconds = unlikely_seconds();
@@ -119,7 +127,8 @@ fn leaves_nothing(sandbox: impl Fn(&Ground) -> Option<Sandbox>) {
         if is_late {
             invocation.timeout = Length::seconds(1);
         }
-        let outcome = supervisor().run(&invocation, &mut |_| ());
+        let outcome = supervisor.run(&invocation, &mut |_| ());
+        assert_eq!(outcome.isolation.tier, tier, "{name}: {:?}", outcome.isolation);
         match is_late {
             true => assert!(matches!(outcome.ended, Ended::TimedOut { .. }), "{name}: {:?}", outcome.ended),
             false => assert_eq!(outcome.ended, Ended::Exited { code: 0 }, "{name}: {}", outcome.output.text),
@@ -134,13 +143,25 @@ fn leaves_nothing(sandbox: impl Fn(&Ground) -> Option<Sandbox>) {
 #[test]
 fn under_bwrap_nothing_outlives_a_command_and_what_tried_to_is_told() {
     if has_bwrap("reaping under bwrap") {
-        leaves_nothing(|ground| Some(ground.sandbox()));
+        leaves_nothing(&supervisor(), Tier::Bwrap, |ground| Some(ground.sandbox()));
     }
 }
 
 #[test]
+fn where_bwrap_is_missing_nothing_outlives_a_command_either() {
+    let bin = tempfile::tempdir().expect("a directory");
+    let supervisor = supervisor_without_bwrap(bin.path());
+    let tier = supervisor.isolation(&Ground::new().sandbox()).tier;
+    if tier == Tier::None {
+        skipped("reaping under Landlock", "the kernel has none: it is tried without any");
+    }
+    assert_ne!(tier, Tier::Bwrap);
+    leaves_nothing(&supervisor, tier, |ground| Some(ground.sandbox()));
+}
+
+#[test]
 fn without_a_sandbox_nothing_outlives_a_command_either() {
-    leaves_nothing(|_| None);
+    leaves_nothing(&supervisor(), Tier::None, |_| None);
 }
 
 #[test]
@@ -268,32 +289,90 @@ fn what_a_check_leaves_behind_is_ended_and_told_by_validate() {
     }
 }
 
+/// How much is alive of a check whose kctl was killed, and what the doctor says there. `without` has no `bwrap` in reach.
+fn left_by_a_killed_kctl(isolation: &str, without: bool) -> (usize, String) {
+    let seconds = unlikely_seconds();
+    let run =
+        format!("(setsid env -i PATH=\\\"$PATH\\\" sleep {seconds} &); sleep {seconds} & sleep {seconds}; exit 1");
+    let place =
+        Place::with_profile(&format!("version = 1\n[checks.test]\nrun = \"{run}\"\nisolation = \"{isolation}\"\n"));
+    let path = without.then(|| without_bwrap(&place));
+    if path.is_some() {
+        place.set("PATH", path.as_deref());
+    }
+    let doctor = place.kctl(&["doctor"]).stdout;
+    let mut command = place.command(&place.repo, KCTL, &["validate"]);
+    command.envs(path.map(|path| ("PATH", path)));
+    let mut kctl = command.spawn().expect("it starts");
+    assert!(soon(|| alive(&seconds) == 3), "the check is on: {}", alive(&seconds));
+    kctl.kill().expect("it is ours");
+    kctl.wait().expect("it is ours");
+    // The command itself goes with kctl in every tier.
+    let is_gone = || alive(&seconds) == 0 || (without || isolation == "none") && shells(&seconds) == 0;
+    assert!(soon(is_gone), "{} are left", alive(&seconds));
+    let left = alive(&seconds);
+    end_all(&seconds);
+    (left, doctor)
+}
+
+/// How many shells run the command that names this number.
+fn shells(word: &str) -> usize {
+    named(word, |line, word| line.contains(&format!("& sleep {word};"))).len()
+}
+
+/// Ends what a test left on purpose.
+fn end_all(word: &str) {
+    for pid in named(word, |line, word| line.ends_with(word)) {
+        let pid = rustix::process::Pid::from_raw(pid).expect("a process id");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+    }
+}
+
+fn named(word: &str, is_it: impl Fn(&str, &str) -> bool) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").expect("there is a /proc").filter_map(Result::ok);
+    let line = |path: &Path| {
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ")
+    };
+    let found = processes.filter(|process| is_it(&line(&process.path()), word));
+    found.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
+}
+
 #[test]
 fn a_kctl_that_is_killed_leaves_no_process_behind_under_bwrap() {
     if !has_bwrap("a killed kctl under bwrap") {
         return;
     }
-    let seconds = unlikely_seconds();
-    let run =
-        format!("(setsid env -i PATH=\\\"$PATH\\\" sleep {seconds} &); sleep {seconds} & sleep {seconds}; exit 1");
-    let place = Place::with_profile(&format!("version = 1\n[checks.test]\nrun = \"{run}\"\n"));
-    let mut kctl = place.command(&place.repo, KCTL, &["validate"]).spawn().expect("it starts");
-    assert!(soon(|| alive(&seconds) == 3), "the check is on");
-    kctl.kill().expect("it is ours");
-    kctl.wait().expect("it is ours");
-    assert!(soon(|| alive(&seconds) == 0), "{} are left", alive(&seconds));
+    let (left, doctor) = left_by_a_killed_kctl("auto", false);
+    assert_eq!(left, 0);
+    assert!(doctor.contains("under bwrap") && !doctor.contains("may leave processes behind"), "{doctor}");
+}
+
+/// What the doctor says is so: without `bwrap` a killed kctl leaves what its check had started, and that is told.
+#[test]
+fn what_a_killed_kctl_leaves_without_bwrap_is_what_the_doctor_says() {
+    let (left, doctor) = left_by_a_killed_kctl("auto", true);
+    assert!((1..=3).contains(&left), "what the command had started, and not the command: {left}");
+    assert!(doctor.contains("a kctl that is killed may leave processes behind"), "{doctor}");
+    assert!(doctor.contains("Landlock") || doctor.contains("not shut in"), "{doctor}");
+    let (left, _) = left_by_a_killed_kctl("none", false);
+    assert!((1..=3).contains(&left), "a check that is not to be shut in: {left}");
 }
 
 /// A directory of programs without `bwrap`, for what comes where it is missing.
 fn without_bwrap(place: &Place) -> String {
     let bin = place.repo.parent().expect("it has one").join("bin");
     fs::create_dir_all(&bin).expect("made");
-    for name in ["bash", "sh", "git", "cat", "test", "touch", "sleep", "true"] {
+    link_programs(&bin);
+    bin.display().to_string()
+}
+
+fn link_programs(bin: &Path) {
+    for name in ["bash", "sh", "git", "cat", "test", "touch", "sleep", "true", "setsid", "env", "yes"] {
         let found = Command::new("which").arg(name).output().expect("which starts");
         let found = String::from_utf8_lossy(&found.stdout).trim().to_owned();
         std::os::unix::fs::symlink(found, bin.join(name)).expect("linked");
     }
-    bin.display().to_string()
 }
 
 #[test]
