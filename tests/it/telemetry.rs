@@ -90,11 +90,17 @@ fn metrics_count_a_story_by_agent_gate_and_check() {
     ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task, "summary": "it is done" }));
     std::fs::remove_file(tree.join("broken")).expect("removed");
     ada.ok("validate", json!({ "task": task }));
+    for (call, exit) in [("1", json!(0)), ("2", json!(7)), ("3", json!(null))] {
+        let report = json!({ "call": call, "tool": "process", "arguments": { "command": format!("./it {call}") }, "exit": exit });
+        ada.call_in(&tree, "action.observe", report).expect("it is recorded");
+    }
     ada.ok("task.finish", json!({ "task": task }));
     ada.ok("publish", json!({ "task": task }));
     let shown = place.data(&["metrics"]);
     let totals = &shown["totals"];
     for (name, count) in [
+        ("tools_observed", 3),
+        ("tools_failed", 1),
         ("verifications_failed", 1),
         ("criteria_failed", 1),
         ("finalizations_rejected", 1),
@@ -110,7 +116,10 @@ fn metrics_count_a_story_by_agent_gate_and_check() {
     assert_eq!(check["fail"], 1, "{check:#}");
     assert!(check["median_s"].as_f64().is_some_and(|s| s >= 0.0) && check["p90_s"].is_f64(), "{check:#}");
     let agents = shown["agents"].as_array().expect("a list").clone();
-    assert!(agents.iter().any(|row| row["agent"] == "ada" && row["completed"] == 1), "{agents:#?}");
+    assert!(
+        agents.iter().any(|row| row["agent"] == "ada" && row["completed"] == 1 && row["tools"] == 3),
+        "{agents:#?}"
+    );
     let gates = shown["gates"].as_array().expect("a list").clone();
     let finish = gates.iter().find(|row| row["gate"] == "task.finish").expect("it was asked");
     assert_eq!((&finish["accepted"], &finish["rejected"]), (&json!(1), &json!(1)));

@@ -10,6 +10,7 @@ use crate::domain::publication::PublicationEvent;
 use crate::domain::refusal::{Category, Code};
 use crate::domain::run::{Record, RunEvent, Subject, Verdict};
 use crate::domain::session::SessionEvent;
+use crate::domain::stagnation::ActionEvent;
 use crate::domain::supervision::FailureEvent;
 use crate::domain::task::TaskEvent;
 
@@ -84,12 +85,15 @@ impl Metrics {
             }
             // What attempts looked like is told by their runs.
             Event::Failure(FailureEvent::Observed { .. }) | Event::Run(RunEvent::Accepted { .. }) => {}
-            Event::Action(_)
-            | Event::Commitment(_)
-            | Event::Root(_)
-            | Event::Session(_)
-            | Event::Workspace(_)
-            | Event::Finding(_) => {}
+            Event::Action(ActionEvent::Observed { observation }) => {
+                let outcome = match observation.exit {
+                    None => "unknown",
+                    Some(0) => "passed",
+                    Some(_) => "failed",
+                };
+                self.add(on, Metric::Observed, &[observation.capability.name(), outcome]);
+            }
+            Event::Commitment(_) | Event::Root(_) | Event::Session(_) | Event::Workspace(_) | Event::Finding(_) => {}
         }
     }
 

@@ -18,6 +18,7 @@ pub use tables::{AgentRow, CheckRow, GateRow, NamedCount, RefusalRow, Totals};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Metric {
     Events,
+    Observed,
     Refused,
     Verifications,
     Criteria,
@@ -30,8 +31,9 @@ pub enum Metric {
 }
 
 impl Metric {
-    pub const ALL: [Metric; 10] = [
+    pub const ALL: [Metric; 11] = [
         Metric::Events,
+        Metric::Observed,
         Metric::Refused,
         Metric::Verifications,
         Metric::Criteria,
@@ -46,6 +48,7 @@ impl Metric {
     pub const fn name(self) -> &'static str {
         match self {
             Metric::Events => "events",
+            Metric::Observed => "tools_observed",
             Metric::Refused => "actions_refused",
             Metric::Verifications => "verifications",
             Metric::Criteria => "criteria",
@@ -61,6 +64,7 @@ impl Metric {
     pub const fn about(self) -> &'static str {
         match self {
             Metric::Events => "Events that were recorded.",
+            Metric::Observed => "Tools that a host reported; failed is an exit status other than 0.",
             Metric::Refused => "Calls of a session that were to change something and were refused.",
             Metric::Verifications => "Runs of checks and look-ups of proofs that ended.",
             Metric::Criteria => "Criteria that such a run spoke for.",
@@ -77,6 +81,7 @@ impl Metric {
     pub const fn labels(self) -> &'static [&'static str] {
         match self {
             Metric::Events => &["type"],
+            Metric::Observed => &["capability", "outcome"],
             Metric::Refused => &["op", "code"],
             Metric::Verifications => &["check", "verdict"],
             Metric::Criteria => &["check", "result"],

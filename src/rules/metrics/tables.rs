@@ -11,6 +11,10 @@ use crate::domain::run::Verdict;
 /// Everything that was counted in the window, whoever did it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Totals {
+    /// Tools that a host reported.
+    pub tools_observed: u64,
+    /// Those of them that ended with a status other than 0.
+    pub tools_failed: u64,
     /// Calls of a session that were to change something and were refused, of those that count.
     pub actions_refused: u64,
     /// Runs of checks and look-ups of proofs that ended.
@@ -42,6 +46,8 @@ pub struct AgentRow {
     pub host: String,
     pub agent: String,
     pub events: u64,
+    /// Tools that the host reported.
+    pub tools: u64,
     pub refused: u64,
     pub runs: u64,
     pub passed: u64,
@@ -112,6 +118,8 @@ impl Metrics {
             (self.sum(Metric::Finalizations, 1, "rejected"), self.sum(Metric::Finalizations, 1, "accepted"));
         let task = |what| self.sum(Metric::Tasks, 0, what);
         Totals {
+            tools_observed: self.all(Metric::Observed),
+            tools_failed: self.sum(Metric::Observed, 1, "failed"),
             actions_refused: self.all(Metric::Refused),
             verifications: self.all(Metric::Verifications),
             verifications_passed: self.sum(Metric::Verifications, 1, Verdict::Pass.name()),
@@ -145,6 +153,7 @@ impl Metrics {
             let value = |place: usize| series.values[place].as_str();
             match series.metric {
                 Metric::Events => row.events += count,
+                Metric::Observed => row.tools += count,
                 Metric::Refused => row.refused += count,
                 Metric::Verifications => {
                     row.runs += count;
