@@ -10,6 +10,8 @@ use crate::rules::failure::lineage::shell;
 
 /// Directories whose name says that tests lie in them.
 const OF_TESTS: [&str; 9] = ["test", "tests", "__tests__", "spec", "specs", "e2e", "testing", "it", "t"];
+/// Directories whose name says that the work itself lies in them.
+const OF_WORK: [&str; 6] = ["src", "source", "app", "pkg", "cmd", "internal"];
 /// Programs that run the file that is their first argument.
 const INTERPRETERS: [&str; 15] = [
     "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "ruby", "perl", "php", "deno", "bun",
@@ -24,7 +26,7 @@ const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
 /// Facts about the checks of `profile`; `read` gives the text that the base has at a path.
 #[must_use]
 pub fn checks(profile: &Profile, read: impl Fn(&str) -> Option<String>) -> Checks {
-    let mut follow = Follow { facts: Checks::default(), seen: BTreeSet::new(), read: &read };
+    let mut follow = Follow { facts: Checks::default(), seen: BTreeSet::new(), from: None, read: &read };
     for check in profile.checks.values() {
         if check.kind == CheckKind::Test {
             follow.facts.tests.extend(check.inputs.iter().filter(|glob| names_tests(glob)).cloned());
@@ -42,6 +44,8 @@ pub fn checks(profile: &Profile, read: impl Fn(&str) -> Option<String>) -> Check
 struct Follow<'r> {
     facts: Checks,
     seen: BTreeSet<String>,
+    /// The file that is read; none for the profile.
+    from: Option<String>,
     read: &'r dyn Fn(&str) -> Option<String>,
 }
 
@@ -79,6 +83,9 @@ impl Follow<'_> {
         if path == PROFILE_PATH || self.seen.len() >= MAX_FOLLOWED || self.seen.contains(path) {
             return;
         }
+        if self.from.as_deref().is_some_and(|from| is_tried(from, path)) {
+            return;
+        }
         let Some(text) = (self.read)(path) else { return };
         self.seen.insert(path.to_owned());
         let glob = globset::escape(path);
@@ -88,6 +95,7 @@ impl Follow<'_> {
         }
         self.facts.config.push(glob);
         let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let outer = self.from.replace(path.to_owned());
         for line in text.lines() {
             for words in shell::commands(line) {
                 self.command(&words);
@@ -102,6 +110,7 @@ impl Follow<'_> {
                 }
             }
         }
+        self.from = outer;
     }
 
     fn targets(&mut self, files: &[&str], targets: Vec<&str>) {
@@ -131,6 +140,15 @@ impl Follow<'_> {
             }
         }
     }
+}
+
+/// Whether what the file `from` names at `path` is what it tries, and no part of how: a test tries what lies in no
+/// directory of tests, and any other script what lies among the sources.
+fn is_tried(from: &str, path: &str) -> bool {
+    let lies_in = |path: &str, dirs: &[&str]| {
+        path.rsplit_once('/').is_some_and(|(under, _)| under.split('/').any(|dir| dirs.contains(&dir)))
+    };
+    !lies_in(path, &OF_TESTS) && (lies_in(from, &OF_TESTS) || lies_in(path, &OF_WORK))
 }
 
 fn is_shell(word: &str) -> bool {
@@ -196,6 +214,29 @@ mod tests {
         let inputs = ["src/**", "tests/**", "web/spec/*.x", "Cargo.*", "**"];
         assert_eq!(of(run(), CheckKind::Test, &inputs).0, ["tests/**", "web/spec/*.x", "run.js"]);
         assert_eq!(of(run(), CheckKind::Build, &inputs).0, ["run.js"]);
+    }
+
+    #[test]
+    fn what_a_test_tries_is_no_part_of_how_it_is_tried() {
+        let of = |run: &str| {
+            let files = |path: &str| {
+                let text = match path {
+                    "tests/all.sh" => {
+                        ". ./src/discount.sh\n. tests/lib.sh\nsh ./tool.sh 1\n. \"$(dirname \"$0\")/more.sh\"\n"
+                    }
+                    "check.sh" => ". ./src/discount.sh\nsh ci/part.sh\n",
+                    "src/discount.sh" | "tests/lib.sh" | "tests/more.sh" | "tool.sh" | "ci/part.sh" => "",
+                    _ => return None,
+                };
+                Some(text.to_owned())
+            };
+            let mut profile = Profile::default();
+            profile.checks.insert("one".parse().expect("legal"), Check::new(Run::Shell(run.to_owned())));
+            checks(&profile, files).config
+        };
+        assert_eq!(of("sh tests/all.sh"), ["tests/all.sh", "tests/lib.sh", "tests/more.sh"]);
+        assert_eq!(of("sh check.sh"), ["check.sh", "ci/part.sh"]);
+        assert_eq!(of("sh src/discount.sh"), ["src/discount.sh"], "the profile itself names it as its check");
     }
 
     #[test]
