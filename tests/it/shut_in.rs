@@ -300,7 +300,7 @@ fn left_by_a_killed_kctl(isolation: &str, without: bool) -> (usize, String) {
     if path.is_some() {
         place.set("PATH", path.as_deref());
     }
-    let doctor = place.kctl(&["doctor"]).stdout;
+    let doctor = place.kctl(&["doctor", "--json"]).stdout;
     let mut command = place.command(&place.repo, KCTL, &["validate"]);
     command.envs(path.map(|path| ("PATH", path)));
     let mut kctl = command.spawn().expect("it starts");
