@@ -36,12 +36,17 @@ impl Layout {
         self.dir.join("worktrees.lock")
     }
 
-    /// Held by every git that makes or removes a worktree, until that git ends: it may outlive the kctl that started it.
+    /// Held while checks run on the base.
     pub fn baseline_lock(&self) -> PathBuf {
         self.dir().join("baseline.lock")
     }
 
-    /// Held by every git that makes or removes a worktree.
+    /// Held by the kctl that supervises the run `id`, and gone when it ended.
+    pub fn run_lock(&self, id: &str) -> PathBuf {
+        self.dir().join(format!("run-{id}.lock"))
+    }
+
+    /// Held by every git that makes or removes a worktree, until that git ends: it may outlive the kctl that started it.
     pub fn git_lock(&self) -> PathBuf {
         self.dir.join("worktrees.git.lock")
     }

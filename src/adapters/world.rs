@@ -8,6 +8,7 @@ use fs_err as fs;
 use crate::adapters::failpoint;
 use crate::adapters::layout::Layout;
 use crate::adapters::lock::FileLock;
+use crate::domain::id::EvidenceId;
 use crate::domain::id::SessionId;
 use crate::domain::stamp::Stamp;
 use crate::ports::world::{Clock, Env, Guard, Ids, LockFault, Locks, Secrets};
@@ -171,6 +172,40 @@ impl Locks for FileLocks {
 
     fn baseline(&self, common_dir: &Path) -> Result<Guard, LockFault> {
         take(Layout::of(common_dir).baseline_lock()).map(Guard::new)
+    }
+
+    fn run(&self, common_dir: &Path, id: &EvidenceId) -> Result<Guard, LockFault> {
+        let path = Layout::of(common_dir).run_lock(id.as_str());
+        let lock = take(path.clone())?;
+        Ok(Guard::new(RunLock { path, _lock: lock }))
+    }
+
+    fn is_run_alive(&self, common_dir: &Path, id: &EvidenceId) -> bool {
+        let path = Layout::of(common_dir).run_lock(id.as_str());
+        if !path.exists() {
+            return false;
+        }
+        match FileLock::take(&path, 0) {
+            // Its kctl was killed, and left the file behind.
+            Ok(lock) => {
+                drop(RunLock { path, _lock: lock });
+                false
+            }
+            Err(_) => true,
+        }
+    }
+}
+
+/// The lock of a run, with the file that is there for it alone.
+struct RunLock {
+    path: PathBuf,
+    _lock: FileLock,
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A file that stays is removed by whoever asks for it next.
+        let _ = fs_err::remove_file(&self.path);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::digest::Digest;
-use crate::domain::id::SessionId;
+use crate::domain::id::{EvidenceId, SessionId};
 use crate::domain::stamp::Stamp;
 
 /// Tells the time.
@@ -85,6 +85,15 @@ pub trait Locks {
     /// # Errors
     /// As [`Locks::worktrees`].
     fn baseline(&self, common_dir: &Path) -> Result<Guard, LockFault>;
+
+    /// What a kctl holds while it supervises the run: the system gives it back when that kctl is killed.
+    ///
+    /// # Errors
+    /// When it cannot be taken here.
+    fn run(&self, common_dir: &Path, id: &EvidenceId) -> Result<Guard, LockFault>;
+
+    /// Whether some kctl still supervises the run. Where nobody can tell, it does.
+    fn is_run_alive(&self, common_dir: &Path, id: &EvidenceId) -> bool;
 }
 
 /// Why a lock was not had.

@@ -5,7 +5,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::place::{Agent, PROFILE, Place, proposed, text, texts, write};
+use crate::place::{Agent, PROFILE, Place, proposed, text, texts, wait_until, write};
+use crate::rig::KCTL;
 
 const CHECKS: &str = r#"
 [checks.fails]
@@ -435,4 +436,31 @@ fn whoever_resumes_sees_the_same_and_nobody_else_finishes_it() {
     assert_eq!((&left["decision"], &left["attempt"]), (&json!("continue"), &json!(2)), "counted on: {left:#}");
     again.ok("validate", json!({ "task": task }));
     again.ok("task.finish", json!({ "task": task }));
+}
+
+/// A check that is under way is waited for, and one whose kctl was killed is not.
+#[test]
+fn a_check_stands_in_the_way_for_as_long_as_its_kctl_lives() {
+    let place = Place::with_profile("version = 1\n[checks.test]\nrun = \"test -e done || sleep 60\"\n");
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "x", "criteria": ["check:test"] }));
+    let tree = ada.workspace(&task);
+    let mut kctl = place.command(&tree, KCTL, &["validate", &task]).spawn().expect("it starts");
+    let runs = || place.data(&["run", "list"])["items"].clone();
+    wait_until("the check is under way", || runs()[0]["verdict"] == "running");
+    let refused = |reason: &str| {
+        let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task }));
+        assert_eq!((&refusal["details"]["reason"], &refusal["details"]["attempt"]), (&json!(reason), &json!(0)));
+    };
+    refused("check_running");
+    kctl.kill().expect("it is ours");
+    kctl.wait().expect("it is ours");
+    assert_eq!(runs()[0]["verdict"], "abandoned");
+    write(&tree.join("done"), "");
+    ada.ok("validate", json!({ "task": task }));
+    ada.ok("task.finish", json!({ "task": task }));
+    let left = fs::read_dir(place.repo.join(".git/decapod")).expect("it is there").filter_map(Result::ok);
+    let locks: Vec<_> =
+        left.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().starts_with("run-")).collect();
+    assert_eq!(locks, [""; 0]);
 }

@@ -164,6 +164,24 @@ fn without_a_sandbox_nothing_outlives_a_command_either() {
     leaves_nothing(&supervisor(), Tier::None, |_| None);
 }
 
+/// What Python compiles is the run's own: it can be written, is not read from beside a source, and goes with the run.
+#[test]
+fn a_run_compiles_python_into_a_place_of_its_own_that_goes_with_it() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let ground = Ground::new();
+    fs::write(ground.tree.join("a.py"), "x = 1\n").expect("written");
+    let text = "python3 -m compileall -q a.py && test -d \"$PYTHONPYCACHEPREFIX\" && echo \"$PYTHONPYCACHEPREFIX\"";
+    for sandbox in [Some(ground.sandbox()), None] {
+        let outcome = supervisor().run(&ground.invocation(Program::Shell(text.to_owned()), sandbox), &mut |_| ());
+        let place = outcome.output.text.trim();
+        assert!(outcome.ended == (Ended::Exited { code: 0 }) && place.starts_with('/'), "{outcome:?}");
+        assert!(!Path::new(place).exists() && !ground.tree.join("__pycache__").exists(), "{place}");
+    }
+}
+
 #[test]
 fn an_end_is_told_exactly_through_bwrap() {
     if !has_bwrap("ends under bwrap") {

@@ -14,6 +14,7 @@
 //! and `maintenance.auto` off): an unmarked orphan in another session is ended with the last run.
 
 mod capture;
+mod compiled;
 mod environment;
 mod interrupt;
 mod kept;

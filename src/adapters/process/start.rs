@@ -1,6 +1,6 @@
 //! Starting the command: its own session, no terminal, no stdin, and an end that comes with kctl's own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -13,6 +13,7 @@ use rustix::process::{Resource, Rlimit};
 use super::environment::{MARKER, Scrubbed};
 use super::shell;
 use super::shut::{Means, Shut, inner};
+use super::variables::COMPILED;
 use crate::adapters::failpoint;
 use crate::ports::runner::{Invocation, NotStarted, Program, Streams};
 
@@ -40,6 +41,7 @@ pub fn start(
     marker: &str,
     shut: &Shut,
     helper: &Path,
+    compiled: &Path,
 ) -> Result<Started, NotStarted> {
     check_directory(&invocation.cwd)?;
     let (report, report_end) = match &invocation.program {
@@ -57,6 +59,9 @@ pub fn start(
     let (mut command, told, mut handed) = within(shut, helper, &words, ends)?;
     handed.extend(report_end);
     command.current_dir(&invocation.cwd).env_clear().envs(&scrubbed.vars).env(MARKER, marker).stdin(Stdio::null());
+    if !scrubbed.vars.contains_key(OsStr::new(COMPILED)) {
+        command.env(COMPILED, compiled);
+    }
     alone(&mut command, handed);
     // Dropping `command` closes our copies of the writing ends: or the output would never end.
     failpoint::reach("run.starting");

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::{Pid, Signal};
 
 use super::capture::Capture;
+use super::compiled::Compiled;
 use super::environment::{self, Scrubbed};
 use super::interrupt::interrupted;
 use super::kin::Run;
@@ -101,7 +102,8 @@ impl Runner for Supervisor {
             return clocks.outcome(Ended::Interrupted { signal }, scrubbed.digest, isolation);
         }
         let marker = environment::marker(&self.environment, &registered.id);
-        match start::start(invocation, &scrubbed, &marker, &shut, &self.helper) {
+        let compiled = Compiled::of(&shut.means, &registered.id);
+        match start::start(invocation, &scrubbed, &marker, &shut, &self.helper, compiled.path()) {
             Ok(started) => {
                 let outcome = self.supervise(invocation, &scrubbed, started, &shut, registered, clocks, on_output);
                 Outcome { isolation, ..outcome }

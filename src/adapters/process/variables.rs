@@ -3,6 +3,9 @@
 /// What begins like this belongs to git, to kctl, or to a dynamic loader.
 pub const PREFIXES: &[&str] = &["GIT_", "KCTL_", "BASH_FUNC_", "LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_", "_RJEM_"];
 
+/// Where Python keeps what it compiled.
+pub const COMPILED: &str = "PYTHONPYCACHEPREFIX";
+
 /// Each of these changes what a check runs, or what it says, from outside the profile. A profile that needs one names
 /// it in `pass_env`, where it is reviewed.
 pub const BENDING: &[&str] = &[
@@ -29,6 +32,7 @@ pub const BENDING: &[&str] = &[
     "ZDOTDIR",
     "FPATH",
     // Languages: code and options that every process of theirs takes in.
+    COMPILED,
     "PYTHONSTARTUP",
     "PYTHONHOME",
     "PYTHONPATH",
@@ -144,7 +148,5 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("SSH_ASKPASS_REQUIRE", "never"),
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("PIP_NO_INPUT", "1"),
-    // Compiled Python beside a source need not be of it: nothing is read from there, and nothing kept.
-    ("PYTHONPYCACHEPREFIX", "/dev/null"),
     ("GH_PROMPT_DISABLED", "1"),
 ];

@@ -10,6 +10,7 @@ use crate::domain::task::Task;
 use crate::ops::call::{Call, Held};
 use crate::ops::fault;
 use crate::ops::session::renew::held_by;
+use crate::ops::verification::execute;
 use crate::ports::ledger::Query;
 use crate::rules::inputs;
 
@@ -56,8 +57,12 @@ fn newest_runs(call: &Call<'_>, tasks: &[Held<Task>]) -> Result<Vec<Held<Run>>, 
 
 /// A run that is under way for one of `tasks`.
 pub fn running(call: &Call<'_>, tasks: &[Held<Task>]) -> Result<Option<EvidenceId>, Refusal> {
-    let now = call.now();
-    Ok(newest_runs(call, tasks)?.into_iter().find(|run| run.value.is_running(now)).map(|run| run.value.id))
+    for run in newest_runs(call, tasks)? {
+        if execute::is_under_way(call, &run.value)? {
+            return Ok(Some(run.value.id));
+        }
+    }
+    Ok(None)
 }
 
 /// The digest of every file of the work tree.

@@ -13,6 +13,7 @@ use crate::domain::run::{Run, Verdict};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::Call;
 use crate::ops::verification::assess::{self, Assessed};
+use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ports::ledger::Query;
 use crate::rules::near::near;
@@ -134,16 +135,11 @@ pub fn standing(call: &Call<'_>, subject: &Subject, declared: &[Declared]) -> Re
 }
 
 fn stands(call: &Call<'_>, one: Assessed) -> Result<Stands, Refusal> {
-    let running = Query {
-        name: Some(one.due.key.clone()),
-        statuses: vec!["running"],
-        live_at: Some(call.now()),
-        limit: 1,
-        ..Query::all(Kind::Run)
-    };
+    let of_it = Query { name: Some(one.due.key.clone()), ..Query::all(Kind::Run) };
+    let is_running = execute::under_way(call, of_it)?.is_some();
     let found = one.found;
     let state = match (&found.fresh, &found.last) {
-        _ if !call.query::<Run>(&running)?.is_empty() => Freshness::Running,
+        _ if is_running => Freshness::Running,
         (Some(_), _) if flaky(&found.verdicts).is_some() => Freshness::Flaky,
         (Some(_), _) => Freshness::Fresh,
         (None, Some(_)) => Freshness::Stale,

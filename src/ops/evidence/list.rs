@@ -12,6 +12,7 @@ use crate::domain::run::{Level, Run, Verdict};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::{Call, List, page};
 use crate::ops::op::Op;
+use crate::ops::verification::execute;
 use crate::ports::ledger::Query;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -100,19 +101,19 @@ impl Op for ListEvidence {
         };
         let mut runs = call.query::<Run>(&query)?;
         call.cut(&mut runs, limit, "items", |held| held.value.id.to_string());
-        let now = call.now();
-        Ok(List { items: runs.into_iter().map(|held| item(held.value, now)).collect() })
+        let items = runs.into_iter().map(|held| item(call, held.value));
+        Ok(List { items: items.collect::<Result<_, _>>()? })
     }
 }
 
-fn item(run: Run, now: Stamp) -> Item {
+fn item(call: &Call<'_>, run: Run) -> Result<Item, Refusal> {
     let verdict = match &run.record {
         Some(record) => record.verdict.name(),
-        None if run.is_running(now) => "running",
+        None if execute::is_under_way(call, &run)? => "running",
         None => "abandoned",
     };
     let (about, task) = run.subject.map_or((None, None), |subject| (Some(subject.key), subject.task));
-    Item {
+    Ok(Item {
         id: run.id,
         about,
         verdict: verdict.to_owned(),
@@ -121,5 +122,5 @@ fn item(run: Run, now: Stamp) -> Item {
         at: run.started,
         head: run.record.as_ref().and_then(|record| record.candidate.head.clone()),
         reasons: run.record.map(|record| record.reasons).unwrap_or_default(),
-    }
+    })
 }

@@ -15,7 +15,9 @@ use crate::ops::fault;
 use crate::ops::program;
 use crate::ops::workspace::prepare::hex;
 use crate::ports::files::EntryKind;
+use crate::ports::ledger::Query;
 use crate::ports::runner::{Ended, Invocation, Isolation, MAX_OUTPUT_BYTES, Outcome, Sandbox};
+use crate::ports::world::Guard;
 use crate::rules::verification::due::Due;
 use crate::rules::verification::proofs::{self, File, Finding, Search};
 use crate::rules::verification::verdict;
@@ -38,6 +40,24 @@ const UNCACHED: [(&str, &str); 3] = [("GOFLAGS", "-count=1"), ("NX_SKIP_NX_CACHE
 pub struct Begun {
     pub id: EvidenceId,
     pub invocation: Invocation,
+    /// Says that it is under way, for as long as this kctl lives.
+    _alive: Guard,
+}
+
+/// Whether a kctl is at work on `run` now: one that was killed is not.
+pub fn is_under_way(call: &Call<'_>, run: &Run) -> Result<bool, Refusal> {
+    Ok(run.is_running(call.now()) && call.world.locks.is_run_alive(&call.repository()?.place().common_dir, &run.id))
+}
+
+/// The newest run that `query` finds and that a kctl is at work on.
+pub fn under_way(call: &Call<'_>, query: Query) -> Result<Option<Run>, Refusal> {
+    let running = Query { statuses: vec!["running"], live_at: Some(call.now()), ..query };
+    for run in call.query::<Run>(&running)? {
+        if is_under_way(call, &run.value)? {
+            return Ok(Some(run.value));
+        }
+    }
+    Ok(None)
 }
 
 /// Records that a check is run now, and says how.
@@ -57,9 +77,11 @@ pub fn begin(
     let kept = call.profile()?.limits.max_output.bytes();
     invocation.max_output_bytes = usize::try_from(kept).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
     invocation.sandbox = sandbox(call, subject, check)?;
+    let common_dir = call.repository()?.place().common_dir.clone();
+    let alive = call.world.locks.run(&common_dir, &id).map_err(fault::of_lock)?;
     start(call, subject, one, &id, deadline)?;
     call.world.progress.started(name.as_str(), &check.run.to_string());
-    Ok(Begun { id, invocation })
+    Ok(Begun { id, invocation, _alive: alive })
 }
 
 /// What `check` may reach; none if it is not shut in.

@@ -14,6 +14,7 @@ use crate::rules::verification::due::What;
 use crate::rules::verification::state::{self, CriterionState, Standing};
 
 use super::assess::{self, Assessed};
+use super::execute;
 use super::integrity;
 use super::subject::Subject;
 
@@ -144,7 +145,5 @@ fn running(call: &Call<'_>, subject: &Subject) -> Result<Option<Run>, Refusal> {
         (None, Some(commitment)) => (None, Some((Rel::Commitment, commitment.to_string()))),
         (None, None) => return Ok(None),
     };
-    let query =
-        Query { parent, link, statuses: vec!["running"], live_at: Some(call.now()), limit: 1, ..Query::all(Kind::Run) };
-    Ok(call.query::<Run>(&query)?.pop().map(|held| held.value))
+    execute::under_way(call, Query { parent, link, ..Query::all(Kind::Run) })
 }
