@@ -27,7 +27,9 @@ impl Draft {
     }
 
     pub fn cause(mut self, cause: impl Into<String>) -> Self {
-        self.cause = short(&cause.into());
+        let cause = cause.into();
+        // Formats of one linter differ in the full stop.
+        self.cause = short(if self.kind == Kind::Lint { cause.trim_end_matches('.') } else { &cause });
         self
     }
 

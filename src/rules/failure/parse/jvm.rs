@@ -130,19 +130,22 @@ pub fn read_gradle(text: &Text<'_>, found: &mut Found) {
     {
         return;
     }
+    let mut module = "";
     for (at, line) in text.open().collect::<Vec<_>>() {
         if let Some(sum) = line.contains("completed").then(|| GRADLE_TOTAL.captures(line)).flatten() {
             let n = |i: usize| -> u64 { sum.get(i).and_then(|n| n.as_str().parse().ok()).unwrap_or(0) };
             found.count(Tests::of(n(1).saturating_sub(n(2)).saturating_sub(n(3)), n(2), n(3)));
+        } else if let Some(task) = line.strip_prefix("> Task ") {
+            // `:core:test` is a task of the module `:core`; that of the whole build has no name.
+            let path = task.split(' ').next().unwrap_or_default();
+            module = path.rsplit_once(':').map_or("", |(module, _)| module);
         } else if let Some(test) = line.ends_with("FAILED").then(|| GRADLE.captures(line)).flatten() {
-            if line.starts_with("> Task") {
-                continue;
-            }
             let end = stack_end(text, at + 1);
             let told = text.line(at + 1).trim();
             let place = told.split(" at ").nth(1).map(|place| place.split(':').next().unwrap_or(place).to_owned());
             let class = java_cause(told.split(" at ").next().unwrap_or(told));
             let id = format!("{}.{}", test[1].replace(" > ", "."), test[2].trim_end_matches("()"));
+            let id = if module.is_empty() { id } else { format!("{module} {id}") };
             found.push(Draft::test(id).cause(class).at(place.unwrap_or_default(), None).message(told));
             text.claim(at, end);
         }

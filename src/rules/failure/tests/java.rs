@@ -1,4 +1,4 @@
-use super::{counts, items, same};
+use super::{counts, different, items, same};
 
 #[test]
 fn javac_names_the_symbol() {
@@ -78,6 +78,20 @@ BUILD FAILED in 8s
 ";
     assert_eq!(items(text), ["test:CartTest.adds = AssertionFailedError: expected: <<v>> but was: <<v>>"]);
     assert_eq!(counts(text), (1, 1, 1));
+}
+
+#[test]
+fn gradle_tests_of_one_name_are_told_by_their_module() {
+    let of = |module: &str| {
+        format!(
+            "> Task {module}:test FAILED\n\nCartTest > adds() FAILED\n    java.lang.NullPointerException at CartTest.java:12\n\n"
+        )
+    };
+    let ended = "2 tests completed, 1 failed\nBUILD FAILED in 8s\n";
+    let (app, core) = (format!("{}{ended}", of(":app")), format!("{}{ended}", of(":core")));
+    assert_eq!(items(&app), ["test::app CartTest.adds = NullPointerException"]);
+    different(&app, &core);
+    different(&app, &format!("{}{}{ended}", of(":app"), of(":core")));
 }
 
 #[test]

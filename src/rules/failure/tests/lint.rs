@@ -6,7 +6,7 @@ const UNUSED: &str = "lint:no-unused-vars src/a.js = 'x' is assigned a value but
 #[test]
 fn eslints_formats_are_one_failure() {
     let stylish = "\n/home/ann/p/src/a.js\n  1:7   error    'x' is assigned a value but never used  no-unused-vars\n  3:1   warning  Unexpected console statement            no-console\n\n✖ 2 problems (1 error, 1 warning)\n";
-    let unix = "/home/ann/p/src/a.js:1:7: 'x' is assigned a value but never used [Error/no-unused-vars]\n\n1 problem\n[exit 1]";
+    let unix = "/home/ann/p/src/a.js:1:7: 'x' is assigned a value but never used. [Error/no-unused-vars]\n\n1 problem\n[exit 1]";
     let compact = "/home/ann/p/src/a.js: line 1, col 7, Error - 'x' is assigned a value but never used (no-unused-vars)\n\n1 problem\n";
     let json = r#"[{"filePath":"/home/ann/p/src/a.js","messages":[{"ruleId":"no-unused-vars","severity":2,"message":"'x' is assigned a value but never used.","line":1},{"ruleId":"no-console","severity":1,"message":"c","line":3}]}]"#;
     assert_eq!(items(stylish), [UNUSED]);
@@ -50,7 +50,7 @@ fn linters_that_tell_file_line_and_code_are_read_alike() {
         ),
         (
             "src/a.ts:1:7 lint/suspicious/noDoubleEquals  FIXABLE  ━━━━━━━━\n\n  × Use === instead of ==.",
-            "lint:lint/suspicious/noDoubleEquals src/a.ts = Use === instead of ==.",
+            "lint:lint/suspicious/noDoubleEquals src/a.ts = Use === instead of ==",
         ),
         (
             "src/a.ts(1,14): error TS2322: Type 'string' is not assignable to type 'number'.",
