@@ -16,6 +16,7 @@ use super::pair::{Item, Pairs, pair};
 use super::paths::{base, collected, is_test_file, language_of};
 use super::reach::Reach;
 use super::snapshots;
+use super::stand_ins::{self, Tree, stem};
 use super::subject::{self, Around};
 use super::suite::{Helpers, OwnedHelpers, raw};
 
@@ -184,20 +185,37 @@ fn subjects(
     (old, new): (&[Option<Suite>], &[Option<Suite>]),
     out: &mut Vec<Finding>,
 ) {
-    let stem = |path: &'_ str| base(path).split('.').next().unwrap_or("").to_owned();
     let fresh = files.iter().zip(new).filter(|(file, _)| file.old_path.is_empty());
-    let around = Around {
+    let known = files.iter().zip(old).zip(new).filter(|((file, _), _)| !file.old_path.is_empty());
+    let mut around = Around {
         fresh: fresh.filter_map(|(file, suite)| Some((stem(&file.new_path), suite.as_ref()?))).collect(),
-        changed: files.iter().filter(|file| !file.old_path.is_empty()).map(|file| stem(&file.old_path)).collect(),
+        changed: BTreeMap::new(),
     };
+    for ((file, old), new) in known {
+        let new = new.as_ref().filter(|_| file.new_path == file.old_path);
+        let side = (old.as_ref(), new, file.new_path == file.old_path);
+        around.changed.entry(stem(&file.old_path)).or_default().push(side);
+    }
+    let (before, after) = (
+        Tree { files: with_path(files, old, |file| &file.old_path) },
+        Tree { files: with_path(files, new, |file| &file.new_path) },
+    );
     for (at, file) in files.iter().enumerate() {
         let (Some(old), Some(new)) = (&old[at], &new[at]) else { continue };
         if file.of_tests() || !new.tests.is_empty() {
             let here = pairs.matched.iter().filter(|(was, is)| view.old[*was].file == at && view.new[*is].file == at);
             let tests = here.map(|(was, is)| (view.old[*was].test, view.new[*is].test)).collect();
-            subject::findings(&subject::Pair { path: file.path(), old, new, tests }, &around, out);
+            let pair = subject::Pair { path: file.path(), old, new, tests };
+            subject::findings(&pair, &around, out);
+            stand_ins::names(&pair, &after, out);
+            stand_ins::classes(&pair, &before, &after, out);
         }
     }
+}
+
+fn with_path<'s>(files: &'s [File], suites: &'s [Option<Suite>], path: fn(&File) -> &str) -> Vec<(&'s str, &'s Suite)> {
+    let all = files.iter().zip(suites);
+    all.filter_map(|(file, suite)| Some((path(file), suite.as_ref()?))).collect()
 }
 
 /// The suites of one side, with whether the path is one of tests.
@@ -372,6 +390,7 @@ fn file_findings(
 ) {
     let Some(new) = new else { return };
     let path = file.path();
+    stand_ins::loads(path, old, new, out);
     let tests = file.of_tests() || !new.tests.is_empty();
     let mark = |severity, kind, marker: &Marker, message: &str| Finding {
         after: Some(marker.text.clone()),

@@ -1,6 +1,7 @@
 //! Test-integrity findings: what a candidate does, against its base, to the tests, the snapshots, the test
 //! configuration and the pipeline that are to judge it. Pure: bytes in, findings out.
 
+mod bindings;
 mod body;
 mod calls;
 mod chain;
@@ -29,6 +30,7 @@ mod reach;
 mod rust;
 mod script;
 mod snapshots;
+mod stand_ins;
 mod standard;
 mod subject;
 mod suite;

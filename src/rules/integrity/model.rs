@@ -268,6 +268,7 @@ pub struct Suite {
     /// What the code does to the run that judges it.
     pub(super) marks: Vec<super::marks::Mark>,
     pub(super) names: super::subject::Names,
+    pub(super) bindings: super::bindings::Bindings,
     pub(super) outline: super::reach::Outline,
 }
 

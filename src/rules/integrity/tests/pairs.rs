@@ -9,16 +9,18 @@ struct Case {
     new: Vec<(String, String)>,
 }
 
-const DISHONEST: [(&str, &str); 6] = [
+const DISHONEST: [(&str, &str); 7] = [
     ("dishonest_rust.txt", include_str!("cases/dishonest_rust.txt")),
     ("dishonest_python.txt", include_str!("cases/dishonest_python.txt")),
     ("dishonest_script.txt", include_str!("cases/dishonest_script.txt")),
     ("dishonest_go_java.txt", include_str!("cases/dishonest_go_java.txt")),
     ("dishonest_more.txt", include_str!("cases/dishonest_more.txt")),
+    ("dishonest_bindings.txt", include_str!("cases/dishonest_bindings.txt")),
     ("dishonest_attacks.txt", include_str!("cases/dishonest_attacks.txt")),
 ];
-const HONEST: [(&str, &str); 3] = [
+const HONEST: [(&str, &str); 4] = [
     ("honest.txt", include_str!("cases/honest.txt")),
+    ("honest_bindings.txt", include_str!("cases/honest_bindings.txt")),
     ("honest_more.txt", include_str!("cases/honest_more.txt")),
     ("honest_lookalikes.txt", include_str!("cases/honest_lookalikes.txt")),
 ];
