@@ -23,6 +23,7 @@ mod length;
 mod looser;
 mod marks;
 mod model;
+mod options;
 mod pair;
 mod paths;
 mod python;
