@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::compare::{Lost, View, compare};
+use super::compared;
 use super::config;
+use super::discovery;
 use super::gone::Gone;
 use super::marks;
 use super::model::{
@@ -27,7 +29,8 @@ pub fn findings(changes: &[Change<'_>], checks: &Checks) -> Findings {
     let mut out = Vec::new();
     let files: Vec<File> = changes.iter().map(|change| File::read(change, &tests)).collect();
     let unread = unread(changes, &files, &mut out);
-    code(changes, &files, &tests, &mut out);
+    code(changes, &files, (checks, &tests), &mut out);
+    discovery::findings(changes, checks, &mut out);
     config::findings(changes, checks, &globs(&checks.config), &mut out);
     snapshots::findings(changes, &globs(&checks.snapshots), &mut out);
     capped(out, unread)
@@ -141,7 +144,7 @@ fn plain(severity: Severity, kind: Kind, path: &str, line: Option<u32>, message:
     }
 }
 
-fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<Finding>) {
+fn code(changes: &[Change<'_>], files: &[File], (checks, tests): (&Checks, &GlobSet), out: &mut Vec<Finding>) {
     let mut old: Vec<Option<Suite>> = files.iter().map(|file| file.old.clone()).collect();
     let mut new: Vec<Option<Suite>> = files.iter().map(|file| file.new.clone()).collect();
     let (old_helpers, new_helpers) = (Helpers::of(old.iter().flatten()), Helpers::of(new.iter().flatten()));
@@ -165,7 +168,7 @@ fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<F
     };
     let (found, lost) = compare(&view, &pairs);
     out.extend(found);
-    let out_of_reach = renamed_out(files, &view, &pairs, tests, &new, out);
+    let out_of_reach = renamed_out(files, &view, &pairs, checks, &new, out);
     deleted(files, &view, &lost, &out_of_reach, out);
     markers(&view, &pairs, out);
     let paths: Vec<&str> = files.iter().map(File::path).collect();
@@ -175,6 +178,19 @@ fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<F
         file_findings(file, old[at].as_ref(), new[at].as_ref(), (&old_helpers, &new_helpers), out);
     }
     modules(files, &old, &new, out);
+    for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.same) {
+        let run = checks.runs.iter().any(|run| *run == file.new_path);
+        if let (Some(old), Some(new)) = (&old[at], &new[at])
+            && (run || beside_a_run(file.path(), checks) && (file.of_tests() || tests.is_match(file.path())))
+        {
+            compared::findings(&compared::Judge { path: file.path(), run, old, new }, view.reach, out);
+        }
+    }
+}
+
+/// A check runs a file of this language by its name: what judges may lie in others that it loads.
+fn beside_a_run(path: &str, checks: &Checks) -> bool {
+    language_of(path).is_some_and(|language| checks.runs.iter().any(|run| language_of(run) == Some(language)))
 }
 
 /// Files of tests on both sides: whether they still test what they tested.
@@ -238,7 +254,7 @@ fn renamed_out(
     files: &[File],
     view: &View<'_>,
     pairs: &Pairs,
-    tests: &GlobSet,
+    checks: &Checks,
     new: &[Option<Suite>],
     out: &mut Vec<Finding>,
 ) -> BTreeSet<usize> {
@@ -247,7 +263,12 @@ fn renamed_out(
     let rank = |path: &str| {
         let stem = base(path).split('.').next().unwrap_or("");
         let rank = collected(path);
-        if tests.is_match(path) || (path.ends_with(".rs") && rank == 1 && declared.contains(stem)) { 2 } else { rank }
+        if checks.runs.iter().any(|run| run == path) || (path.ends_with(".rs") && rank == 1 && declared.contains(stem))
+        {
+            2
+        } else {
+            rank
+        }
     };
     let mut gone = BTreeSet::new();
     let mut moved: BTreeMap<(usize, usize), usize> = BTreeMap::new();
@@ -263,7 +284,8 @@ fn renamed_out(
     for ((old, new), count) in moved {
         let (from, to) = (&files[old].old_path, &files[new].new_path);
         let kept = files[new].new.as_ref().map_or(0, |suite| suite.tests.len());
-        if from == to || rank(to) >= rank(from) || (count == 0 && kept > 0 && rank(to) > 0) {
+        let hidden = discovery::hides(checks, from, to);
+        if from == to || !hidden && (rank(to) >= rank(from) || (count == 0 && kept > 0 && rank(to) > 0)) {
             continue;
         }
         if language_of(to).is_none() && files[old].new.is_some() {

@@ -9,7 +9,9 @@ mod claims;
 mod claims_java;
 mod claims_script;
 mod compare;
+mod compared;
 mod config;
+mod discovery;
 mod express;
 mod facts;
 mod findings;
@@ -39,6 +41,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub use discovery::Discovery;
 pub use facts::checks;
 pub use findings::findings;
 pub use known::{ANYWHERE, BENDING, Changed, Known, NOBODY_S, Side, hidden, ignored, known, paired};
