@@ -165,7 +165,11 @@ pub fn look(call: &Call<'_>, subject: &Subject, snapshot: &Snapshot) -> Result<I
         let blob = git.read_at(&from, &TreePath::new(path), MAX_FILE_BYTES as u64).ok()??;
         is_regular(blob.mode).then(|| String::from_utf8_lossy(&blob.bytes).into_owned())
     };
-    let facts = profile.map_or_else(Checks::default, |profile| integrity::checks(profile, read));
+    let mut facts = profile.map_or_else(Checks::default, |profile| integrity::checks(profile, read));
+    if !facts.discoveries.is_empty() {
+        let all = snapshot.entries.iter().map(|entry| entry.path.to_string());
+        facts.python = Some(all.filter(|path| path.ends_with(".py")).collect());
+    }
     let disk = Disk { call, subject, snapshot, head: head.as_ref(), from: &from, git };
     let mut files = disk.sides(&changes)?;
     let ignored = disk.ignored_judges();

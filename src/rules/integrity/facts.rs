@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Discovery;
 use super::config;
 use super::model::Checks;
 use super::paths::{base, language_of};
@@ -65,10 +66,15 @@ impl Follow<'_> {
             _ => {}
         }
         if !bare[0].contains('/') {
-            self.facts.programs.push(program);
+            self.facts.programs.push(program.clone());
         }
         if let Some(path) = script(words) {
             self.file(&path);
+        }
+        self.facts.pytest |=
+            matches!(program.as_str(), "pytest" | "py.test" | "tox" | "nox") || rest.contains(&"pytest");
+        if let Some(at) = rest.iter().position(|word| *word == "unittest") {
+            self.facts.discoveries.extend(Discovery::of(&rest[at + 1..]));
         }
         let module = rest.iter().position(|word| *word == "-m").and_then(|at| rest.get(at + 1));
         if let Some(module) = module {
@@ -91,6 +97,7 @@ impl Follow<'_> {
         let glob = globset::escape(path);
         // A program of a language that is read is compared by what it asserts; any other is held as it is.
         if language_of(path).is_some() {
+            self.facts.runs.push(path.to_owned());
             return self.facts.tests.push(glob);
         }
         self.facts.config.push(glob);
@@ -209,6 +216,25 @@ mod tests {
     }
 
     #[test]
+    fn what_searches_for_tests_is_known() {
+        let of = |run: &str| {
+            let mut profile = Profile::default();
+            profile.checks.insert("one".parse().expect("legal"), Check::new(Run::Shell(run.to_owned())));
+            let facts = checks(&profile, |_| None);
+            let found = facts.discoveries.into_iter().map(|search| (search.start, search.pattern));
+            (found.collect::<Vec<_>>(), facts.pytest)
+        };
+        let one = |start: &str, pattern: &str| (vec![(start.to_owned(), pattern.to_owned())], false);
+        assert_eq!(of("python3 -m unittest discover -s tests -t . -v"), one("tests", "test*.py"));
+        assert_eq!(of("CI=1 python -m unittest discover ./tests/ -p 'check_*.py'"), one("tests", "check_*.py"));
+        assert_eq!(of("python -m unittest"), one("", "test*.py"));
+        assert_eq!(of("python -m unittest discover --start-directory=."), one("", "test*.py"));
+        assert_eq!(of("python -m unittest tests.test_a"), (Vec::new(), false));
+        assert_eq!(of("python -m pytest -q tests"), (Vec::new(), true));
+        assert_eq!(of("pytest"), (Vec::new(), true));
+    }
+
+    #[test]
     fn inputs_that_name_a_directory_of_tests_are_tests() {
         let run = || Run::Shell("node run.js".to_owned());
         let inputs = ["src/**", "tests/**", "web/spec/*.x", "Cargo.*", "**"];
@@ -261,6 +287,7 @@ mod tests {
         let facts = checks(&profile, files);
         assert_eq!(facts.config, ["ci/verify.sh", "ci/lib.sh", "ci/deep.sh", "pre.sh"]);
         assert_eq!(facts.tests, ["unit.js"]);
+        assert_eq!(facts.runs, ["unit.js"]);
         assert_eq!(facts.targets, ["verify"]);
         assert!(["make", "npm", "node"].iter().all(|program| facts.programs.iter().any(|known| known == program)));
     }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::compare::{Lost, View, compare};
+use super::compared;
 use super::config;
+use super::discovery;
 use super::gone::Gone;
 use super::marks;
 use super::model::{
@@ -16,6 +18,7 @@ use super::pair::{Item, Pairs, pair};
 use super::paths::{base, collected, is_test_file, language_of};
 use super::reach::Reach;
 use super::snapshots;
+use super::stand_ins::{self, Tree, stem};
 use super::subject::{self, Around};
 use super::suite::{Helpers, OwnedHelpers, raw};
 
@@ -26,7 +29,8 @@ pub fn findings(changes: &[Change<'_>], checks: &Checks) -> Findings {
     let mut out = Vec::new();
     let files: Vec<File> = changes.iter().map(|change| File::read(change, &tests)).collect();
     let unread = unread(changes, &files, &mut out);
-    code(changes, &files, &tests, &mut out);
+    code(changes, &files, (checks, &tests), &mut out);
+    discovery::findings(changes, checks, &mut out);
     config::findings(changes, checks, &globs(&checks.config), &mut out);
     snapshots::findings(changes, &globs(&checks.snapshots), &mut out);
     capped(out, unread)
@@ -140,7 +144,7 @@ fn plain(severity: Severity, kind: Kind, path: &str, line: Option<u32>, message:
     }
 }
 
-fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<Finding>) {
+fn code(changes: &[Change<'_>], files: &[File], (checks, tests): (&Checks, &GlobSet), out: &mut Vec<Finding>) {
     let mut old: Vec<Option<Suite>> = files.iter().map(|file| file.old.clone()).collect();
     let mut new: Vec<Option<Suite>> = files.iter().map(|file| file.new.clone()).collect();
     let (old_helpers, new_helpers) = (Helpers::of(old.iter().flatten()), Helpers::of(new.iter().flatten()));
@@ -164,7 +168,7 @@ fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<F
     };
     let (found, lost) = compare(&view, &pairs);
     out.extend(found);
-    let out_of_reach = renamed_out(files, &view, &pairs, tests, &new, out);
+    let out_of_reach = renamed_out(files, &view, &pairs, checks, &new, out);
     deleted(files, &view, &lost, &out_of_reach, out);
     markers(&view, &pairs, out);
     let paths: Vec<&str> = files.iter().map(File::path).collect();
@@ -174,6 +178,19 @@ fn code(changes: &[Change<'_>], files: &[File], tests: &GlobSet, out: &mut Vec<F
         file_findings(file, old[at].as_ref(), new[at].as_ref(), (&old_helpers, &new_helpers), out);
     }
     modules(files, &old, &new, out);
+    for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.same) {
+        let run = checks.runs.iter().any(|run| *run == file.new_path);
+        if let (Some(old), Some(new)) = (&old[at], &new[at])
+            && (run || beside_a_run(file.path(), checks) && (file.of_tests() || tests.is_match(file.path())))
+        {
+            compared::findings(&compared::Judge { path: file.path(), run, old, new }, view.reach, out);
+        }
+    }
+}
+
+/// A check runs a file of this language by its name: what judges may lie in others that it loads.
+fn beside_a_run(path: &str, checks: &Checks) -> bool {
+    language_of(path).is_some_and(|language| checks.runs.iter().any(|run| language_of(run) == Some(language)))
 }
 
 /// Files of tests on both sides: whether they still test what they tested.
@@ -184,20 +201,37 @@ fn subjects(
     (old, new): (&[Option<Suite>], &[Option<Suite>]),
     out: &mut Vec<Finding>,
 ) {
-    let stem = |path: &'_ str| base(path).split('.').next().unwrap_or("").to_owned();
     let fresh = files.iter().zip(new).filter(|(file, _)| file.old_path.is_empty());
-    let around = Around {
+    let known = files.iter().zip(old).zip(new).filter(|((file, _), _)| !file.old_path.is_empty());
+    let mut around = Around {
         fresh: fresh.filter_map(|(file, suite)| Some((stem(&file.new_path), suite.as_ref()?))).collect(),
-        changed: files.iter().filter(|file| !file.old_path.is_empty()).map(|file| stem(&file.old_path)).collect(),
+        changed: BTreeMap::new(),
     };
+    for ((file, old), new) in known {
+        let new = new.as_ref().filter(|_| file.new_path == file.old_path);
+        let side = (old.as_ref(), new, file.new_path == file.old_path);
+        around.changed.entry(stem(&file.old_path)).or_default().push(side);
+    }
+    let (before, after) = (
+        Tree { files: with_path(files, old, |file| &file.old_path) },
+        Tree { files: with_path(files, new, |file| &file.new_path) },
+    );
     for (at, file) in files.iter().enumerate() {
         let (Some(old), Some(new)) = (&old[at], &new[at]) else { continue };
         if file.of_tests() || !new.tests.is_empty() {
             let here = pairs.matched.iter().filter(|(was, is)| view.old[*was].file == at && view.new[*is].file == at);
             let tests = here.map(|(was, is)| (view.old[*was].test, view.new[*is].test)).collect();
-            subject::findings(&subject::Pair { path: file.path(), old, new, tests }, &around, out);
+            let pair = subject::Pair { path: file.path(), old, new, tests };
+            subject::findings(&pair, &around, out);
+            stand_ins::names(&pair, &after, out);
+            stand_ins::classes(&pair, &before, &after, out);
         }
     }
+}
+
+fn with_path<'s>(files: &'s [File], suites: &'s [Option<Suite>], path: fn(&File) -> &str) -> Vec<(&'s str, &'s Suite)> {
+    let all = files.iter().zip(suites);
+    all.filter_map(|(file, suite)| Some((path(file), suite.as_ref()?))).collect()
 }
 
 /// The suites of one side, with whether the path is one of tests.
@@ -220,7 +254,7 @@ fn renamed_out(
     files: &[File],
     view: &View<'_>,
     pairs: &Pairs,
-    tests: &GlobSet,
+    checks: &Checks,
     new: &[Option<Suite>],
     out: &mut Vec<Finding>,
 ) -> BTreeSet<usize> {
@@ -229,7 +263,12 @@ fn renamed_out(
     let rank = |path: &str| {
         let stem = base(path).split('.').next().unwrap_or("");
         let rank = collected(path);
-        if tests.is_match(path) || (path.ends_with(".rs") && rank == 1 && declared.contains(stem)) { 2 } else { rank }
+        if checks.runs.iter().any(|run| run == path) || (path.ends_with(".rs") && rank == 1 && declared.contains(stem))
+        {
+            2
+        } else {
+            rank
+        }
     };
     let mut gone = BTreeSet::new();
     let mut moved: BTreeMap<(usize, usize), usize> = BTreeMap::new();
@@ -245,7 +284,8 @@ fn renamed_out(
     for ((old, new), count) in moved {
         let (from, to) = (&files[old].old_path, &files[new].new_path);
         let kept = files[new].new.as_ref().map_or(0, |suite| suite.tests.len());
-        if from == to || rank(to) >= rank(from) || (count == 0 && kept > 0 && rank(to) > 0) {
+        let hidden = discovery::hides(checks, from, to);
+        if from == to || !hidden && (rank(to) >= rank(from) || (count == 0 && kept > 0 && rank(to) > 0)) {
             continue;
         }
         if language_of(to).is_none() && files[old].new.is_some() {
@@ -372,6 +412,7 @@ fn file_findings(
 ) {
     let Some(new) = new else { return };
     let path = file.path();
+    stand_ins::loads(path, old, new, out);
     let tests = file.of_tests() || !new.tests.is_empty();
     let mark = |severity, kind, marker: &Marker, message: &str| Finding {
         after: Some(marker.text.clone()),

@@ -1,6 +1,7 @@
 //! Test-integrity findings: what a candidate does, against its base, to the tests, the snapshots, the test
 //! configuration and the pipeline that are to judge it. Pure: bytes in, findings out.
 
+mod bindings;
 mod body;
 mod calls;
 mod chain;
@@ -8,7 +9,9 @@ mod claims;
 mod claims_java;
 mod claims_script;
 mod compare;
+mod compared;
 mod config;
+mod discovery;
 mod express;
 mod facts;
 mod findings;
@@ -22,6 +25,7 @@ mod length;
 mod looser;
 mod marks;
 mod model;
+mod options;
 mod pair;
 mod paths;
 mod python;
@@ -29,6 +33,7 @@ mod reach;
 mod rust;
 mod script;
 mod snapshots;
+mod stand_ins;
 mod standard;
 mod subject;
 mod suite;
@@ -36,6 +41,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub use discovery::Discovery;
 pub use facts::checks;
 pub use findings::findings;
 pub use known::{ANYWHERE, BENDING, Changed, Known, NOBODY_S, Side, hidden, ignored, known, paired};

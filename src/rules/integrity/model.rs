@@ -46,6 +46,14 @@ pub struct Checks {
     pub programs: Vec<String>,
     /// Targets that the checks have `make` or `just` make.
     pub targets: Vec<String>,
+    /// Files that the checks run, by their paths.
+    pub runs: Vec<String>,
+    /// Searches for tests that the checks have unittest do.
+    pub discoveries: Vec<super::Discovery>,
+    /// A check runs pytest, which looks wherever it is.
+    pub pytest: bool,
+    /// All files of Python that the candidate has, where that is known.
+    pub python: Option<BTreeSet<String>>,
 }
 
 /// A digest of normalised text. It compares; it does not seal.
@@ -268,6 +276,8 @@ pub struct Suite {
     /// What the code does to the run that judges it.
     pub(super) marks: Vec<super::marks::Mark>,
     pub(super) names: super::subject::Names,
+    pub(super) bindings: super::bindings::Bindings,
+    pub(super) compared: super::compared::Compared,
     pub(super) outline: super::reach::Outline,
 }
 

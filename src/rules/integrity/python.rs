@@ -125,6 +125,15 @@ fn statement(collector: &mut Collector<'_>, node: Node<'_>, scope: &Scope, class
         "delete_statement" => {
             let gone: Vec<&str> = source.slice(node).map(|at| source.word(at)).collect();
             collector.suite.tests.retain(|test| !gone.contains(&test.name.as_str()));
+            gone.iter().for_each(|name| replaced(collector, scope, name));
+        }
+        // A name that was a test's, or a class of tests, now means another.
+        "import_statement" | "import_from_statement" => {
+            let skip = usize::from(node.kind() == "import_from_statement");
+            for item in named(node).into_iter().skip(skip) {
+                let alias = source.field(item, "alias");
+                replaced(collector, scope, if alias.is_empty() { source.text(item) } else { alias });
+            }
         }
         _ => {}
     }
@@ -172,10 +181,16 @@ fn rebind(collector: &mut Collector<'_>, node: Node<'_>, scope: &Scope) {
         }
         return;
     }
+    replaced(collector, scope, &left.replace('.', " > "));
+}
+
+/// What stood under a name before is not there any more, nor what is inside of it.
+fn replaced(collector: &mut Collector<'_>, scope: &Scope, name: &str) {
     let mut id = scope.path.clone();
-    id.push(left);
+    id.push(name.to_owned());
     let id = id.join(" > ");
-    collector.suite.tests.retain(|test| test.id != id);
+    let within = format!("{id} > ");
+    collector.suite.tests.retain(|test| test.id != id && !test.id.starts_with(&within));
 }
 
 fn define(collector: &mut Collector<'_>, node: Node<'_>, decorators: &[Node<'_>], scope: &Scope, class: bool) {
@@ -187,6 +202,7 @@ fn define(collector: &mut Collector<'_>, node: Node<'_>, decorators: &[Node<'_>]
         apply(source, *decorator, &mut skip, &mut xfail);
     }
     if node.kind() == "class_definition" {
+        replaced(collector, scope, &name);
         let bases = source.field(node, "superclasses");
         let unittest = bases.contains("Test") || bases.contains("Case");
         let mut inner = scope.within(&name);

@@ -108,10 +108,14 @@ impl Reach {
 
     /// Whether what the test calls may do something else now.
     pub fn may_change(&self, test: &Test) -> bool {
+        self.calls_may_change(&test.calls)
+    }
+
+    pub fn calls_may_change(&self, calls: &BTreeSet<String>) -> bool {
         if self.anything || self.changed.is_empty() {
             return self.anything;
         }
-        let mut open: Vec<&str> = test.calls.iter().map(String::as_str).collect();
+        let mut open: Vec<&str> = calls.iter().map(String::as_str).collect();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut known = false;
         while let Some(name) = open.pop() {

@@ -10,6 +10,7 @@ use super::chain::Chain;
 use super::express::constant;
 use super::length::length;
 use super::model::Marker;
+use super::options::Objects;
 use super::suite::{Collector, Scope, Spec};
 use super::syntax::{Class, Source, children, is_comment, named};
 
@@ -33,7 +34,8 @@ struct Declared<'s> {
 pub(super) fn collect(collector: &mut Collector<'_>, scope: &Scope) {
     let root = collector.source.root();
     let aliases = aliases(collector.source, root);
-    let mut reader = Reader { collector, aliases };
+    let objects = Objects::of(collector.source);
+    let mut reader = Reader { collector, aliases, objects };
     reader.block(root, scope);
     reader.loose(root);
 }
@@ -62,6 +64,7 @@ fn aliases(source: &Source, root: Node<'_>) -> BTreeMap<String, bool> {
 struct Reader<'c, 's> {
     collector: &'c mut Collector<'s>,
     aliases: BTreeMap<String, bool>,
+    objects: Objects<'s>,
 }
 
 impl<'s> Reader<'_, 's> {
@@ -330,22 +333,7 @@ impl<'s> Reader<'_, 's> {
             focus: declared.only.then(|| marker(false)),
             ..Spec::default()
         };
-        for pair in parts.iter().filter(|part| part.kind() == "object").flat_map(|object| named(*object)) {
-            let value = source.field(pair, "value");
-            let option = Marker {
-                text: short(source.text(pair)),
-                line: source.line(pair),
-                conditional: !matches!(value, "true") && !value.starts_with(['"', '\'', '`']),
-                inherited: false,
-            };
-            match source.field(pair, "key") {
-                _ if matches!(value, "false" | "undefined" | "null") => {}
-                "skip" | "todo" => spec.skip = Some(option),
-                "only" => spec.focus = Some(option),
-                "fails" => spec.xfail = Some(option),
-                _ => {}
-            }
-        }
+        self.objects.read(source, parts, &mut spec);
         spec
     }
 

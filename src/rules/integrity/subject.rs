@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
+use super::bindings::is_runner;
 use super::body::short;
 use super::chain::split;
 use super::model::{Finding, Kind, Language, Severity, Suite, Test};
@@ -21,9 +22,17 @@ const MAX_DEPTH: usize = 4;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
     /// Name and module.
-    imports: BTreeMap<String, String>,
-    defined: BTreeSet<String>,
+    pub imports: BTreeMap<String, String>,
+    /// What an imported name is called where it comes from, where that is another name.
+    pub origins: BTreeMap<String, String>,
+    pub defined: BTreeSet<String>,
     mocks: Vec<Mock>,
+}
+
+impl Names {
+    pub fn from_runner(&self, language: Language, name: &str) -> bool {
+        self.imports.get(name).is_some_and(|module| is_runner(language, module))
+    }
 }
 
 /// A name, or a whole module, that is replaced while tests run.
@@ -70,6 +79,10 @@ fn python(source: &Source, node: Node<'_>, depth: usize, names: &mut Names) {
                     let alias = source.field(item, "alias");
                     let local = if alias.is_empty() { source.text(item) } else { alias };
                     names.imports.insert(local.to_owned(), module.clone());
+                    names.origins.remove(local);
+                    if !alias.is_empty() && alias != source.field(item, "name") {
+                        names.origins.insert(local.to_owned(), source.field(item, "name").to_owned());
+                    }
                 }
             }
             "function_definition" | "class_definition" => {
@@ -102,6 +115,11 @@ fn script(source: &Source, root: Node<'_>, names: &mut Names) {
                 let range = source.slice(child);
                 let module = range.clone().rfind(|at| source.class(*at) == Some(Class::Literal));
                 let module = module.map_or("", |at| source.word(at)).to_owned();
+                let renamed =
+                    range.clone().filter(|at| source.word(*at) == "as" && source.word(at.saturating_sub(1)) != "*");
+                names
+                    .origins
+                    .extend(renamed.map(|at| (source.word(at + 1).to_owned(), source.word(at - 1).to_owned())));
                 let words = range.filter(|at| source.class(*at) == Some(Class::Word) && source.word(at + 1) != "as");
                 let locals =
                     words.map(|at| source.word(at)).filter(|word| !matches!(*word, "import" | "from" | "type"));
@@ -222,7 +240,7 @@ fn is_code(path: &str, module: &str) -> bool {
     match path.rsplit('.').next() {
         Some("py" | "pyi") => !PYTHON.contains(&first) && !RUNNERS.contains(&first),
         Some("rs") => !matches!(module, "std" | "core" | "alloc" | "proptest" | "rstest"),
-        _ => module.starts_with('.') || module.starts_with('@') && module.starts_with("@/") || module.starts_with('~'),
+        _ => module.starts_with(['.', '#', '~']) || module.starts_with("@/"),
     }
 }
 
@@ -234,10 +252,29 @@ pub(super) struct Pair<'a> {
     pub tests: Vec<(&'a Test, &'a Test)>,
 }
 
-/// New files of code, by the name that they are imported under, with what they define; and names of changed ones.
+/// A changed file on both sides, and whether it is still at its path.
+pub(super) type Was<'a> = (Option<&'a Suite>, Option<&'a Suite>, bool);
+
+/// New files, by the name that they are imported under, with what they define; and changed ones.
 pub(super) struct Around<'a> {
     pub fresh: BTreeMap<String, &'a Suite>,
-    pub changed: BTreeSet<String>,
+    pub changed: BTreeMap<String, Vec<Was<'a>>>,
+}
+
+impl Around<'_> {
+    /// The module is gone, or gave the name away.
+    fn moved(&self, module: &str, name: &str) -> bool {
+        let files = self.changed.get(&stem_of(module));
+        files.into_iter().flatten().any(|(old, new, here)| {
+            !here || old.is_some_and(|old| defines(old, name)) && new.is_some_and(|new| !defines(new, name))
+        })
+    }
+}
+
+fn defines(suite: &Suite, name: &str) -> bool {
+    suite.outline.defines(name)
+        || suite.names.defined.contains(name)
+        || suite.helpers.iter().any(|symbol| symbol.name == name)
 }
 
 pub(super) fn findings(pair: &Pair<'_>, around: &Around<'_>, out: &mut Vec<Finding>) {
@@ -271,10 +308,27 @@ pub(super) fn findings(pair: &Pair<'_>, around: &Around<'_>, out: &mut Vec<Findi
             continue;
         }
         if let Some(other) = new.imports.get(*name).filter(|other| other != module)
-            && (elsewhere(module, other) || copied(around, module, other, name))
+            && (elsewhere(module, other)
+                || copied(around, module, other, name)
+                || foreign(pair.path, around, module, other, name))
         {
             let message = "`{}` is taken from another place than the code that was tested".to_owned();
             say(name, None, format!("from {module}"), format!("from {other}"), message);
+        }
+        let (was, is) = (old.origins.get(*name), new.origins.get(*name));
+        if was != is && new.imports.get(*name) == Some(module) && !around.moved(module, was.unwrap_or(name)) {
+            let of = |name: Option<&String>| name.map_or("by that name", String::as_str).to_owned();
+            say(name, None, of(was), of(is), "`{}` is something else of the code than what was tested".to_owned());
+        }
+        let everything = new.imports.get("*").filter(|other| old.imports.get("*") != Some(other));
+        if let Some(other) = everything
+            && !related(module, other)
+            && !around.moved(module, name)
+            && (!new.imports.contains_key(*name)
+                || around.fresh.get(&stem_of(other)).is_some_and(|suite| defines(suite, name)))
+        {
+            let message = "`{}` is taken from another place than the code that was tested".to_owned();
+            say(name, None, format!("from {module}"), format!("everything from {other}"), message);
         }
         let local = pair.tests.iter().find(|(was, is)| {
             was.calls.contains(*name)
@@ -316,14 +370,42 @@ fn elsewhere(module: &str, other: &str) -> bool {
 
 /// A new file defines the name again, beside the code that stays as it is.
 fn copied(around: &Around<'_>, module: &str, other: &str, name: &str) -> bool {
-    let stem = |module: &str| -> String {
-        let last = module.rsplit('/').next().unwrap_or(module);
-        let last = ["js", "ts", "mjs", "cjs", "tsx", "jsx"]
-            .iter()
-            .find_map(|end| last.strip_suffix(&format!(".{end}")))
-            .unwrap_or(last);
-        last.rsplit('.').next().unwrap_or(last).to_owned()
+    around.fresh.get(&stem_of(other)).is_some_and(|suite| defines(suite, name)) && !around.moved(module, name)
+}
+
+/// Another module, while the first still has the name.
+fn foreign(path: &str, around: &Around<'_>, module: &str, other: &str, name: &str) -> bool {
+    if path.ends_with(".rs") {
+        return matches!(other, "std" | "core" | "alloc");
+    }
+    !around.moved(module, name) && !related(module, other)
+}
+
+/// The two may be one module, or one within the other, which hands on what the other has.
+fn related(module: &str, other: &str) -> bool {
+    if stem_of(module) == stem_of(other) {
+        return true;
+    }
+    let parts = |module: &str| -> Vec<String> {
+        let script = module.contains('/') || module.starts_with('@');
+        let plain = bare(module);
+        let parts =
+            plain.split(if script { '/' } else { '.' }).filter(|part| !matches!(*part, "" | "." | "src" | "lib"));
+        parts.map(str::to_owned).collect()
     };
-    let (was, is) = (stem(module), stem(other));
-    around.fresh.get(&is).is_some_and(|suite| suite.outline.defines(name)) && !around.changed.contains(&was)
+    let (was, is) = (parts(module), parts(other));
+    was.starts_with(&is) || is.starts_with(&was)
+}
+
+/// Without the ending, and without the name that a directory is loaded by.
+fn bare(module: &str) -> &str {
+    let ends = [".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".mts", ".cts"];
+    let module = ends.iter().find_map(|end| module.strip_suffix(end)).unwrap_or(module);
+    module.strip_suffix("/index").unwrap_or(module)
+}
+
+fn stem_of(module: &str) -> String {
+    let bare = bare(module);
+    let last = bare.rsplit('/').next().unwrap_or(bare);
+    last.rsplit('.').next().unwrap_or(last).to_owned()
 }

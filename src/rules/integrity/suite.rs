@@ -9,7 +9,7 @@ use super::length::length;
 use super::model::{Claim, Hollow, Language, MAX_NESTING, MAX_TIMES, Marker, Strength, Suite, Symbol, Test, Unread};
 use super::reach::Outline;
 use super::syntax::{Class, Source, children, hash, is_comment, line_number};
-use super::{go, java, marks, python, rust, script, subject};
+use super::{bindings, compared, go, java, marks, python, rust, script, subject};
 
 /// Helpers are followed so deep.
 const MAX_HELPER_DEPTH: u8 = 3;
@@ -250,7 +250,16 @@ pub(super) fn raw(language: Language, bytes: &[u8], tests: bool) -> Suite {
     collector.apply_hooks();
     number_twins(&mut collector.suite.tests);
     let suite = collector.suite;
-    Suite { marks: marks::scan(&source, tests), names: subject::names(&source), outline: Outline::of(&source), ..suite }
+    let names = subject::names(&source);
+    let bindings = bindings::bindings(&source, &names);
+    Suite {
+        marks: marks::scan(&source, tests),
+        names,
+        bindings,
+        compared: compared::compared(&source),
+        outline: Outline::of(&source),
+        ..suite
+    }
 }
 
 /// A literal, and the values that a row of a table written as text holds.

@@ -54,6 +54,14 @@ impl Reader<'_> {
         if self.is(at, &["def", "run", "(", "self", ",", "result"]) && self.tests {
             return Some((at, at + 7));
         }
+        if self.is(at, &["addTypeEqualityFunc", "("]) && self.word(at.saturating_sub(1)) == "." {
+            return Some((at, self.inside(at + 1).end + 1));
+        }
+        if self.source.language == Language::Python
+            && matches!(self.word(at), "__unittest_skip__" | "__unittest_expecting_failure__")
+        {
+            return Some((at, at + 3));
+        }
         if self.word(at) == "failureException" && self.word(at + 1) == "=" {
             return Some((at, at + 3));
         }

@@ -9,16 +9,18 @@ struct Case {
     new: Vec<(String, String)>,
 }
 
-const DISHONEST: [(&str, &str); 6] = [
+const DISHONEST: [(&str, &str); 7] = [
     ("dishonest_rust.txt", include_str!("cases/dishonest_rust.txt")),
     ("dishonest_python.txt", include_str!("cases/dishonest_python.txt")),
     ("dishonest_script.txt", include_str!("cases/dishonest_script.txt")),
     ("dishonest_go_java.txt", include_str!("cases/dishonest_go_java.txt")),
     ("dishonest_more.txt", include_str!("cases/dishonest_more.txt")),
+    ("dishonest_bindings.txt", include_str!("cases/dishonest_bindings.txt")),
     ("dishonest_attacks.txt", include_str!("cases/dishonest_attacks.txt")),
 ];
-const HONEST: [(&str, &str); 3] = [
+const HONEST: [(&str, &str); 4] = [
     ("honest.txt", include_str!("cases/honest.txt")),
+    ("honest_bindings.txt", include_str!("cases/honest_bindings.txt")),
     ("honest_more.txt", include_str!("cases/honest_more.txt")),
     ("honest_lookalikes.txt", include_str!("cases/honest_lookalikes.txt")),
 ];
@@ -66,6 +68,93 @@ fn run(case: &Case) -> Findings {
         changes.push(Change { new_path: Some(path.clone()), new: Some(text.as_bytes()), ..Change::default() });
     }
     findings(&changes, &Checks::default())
+}
+
+/// Files that judge without a runner, and are run by their names.
+const RUN: [(&str, &str, &[&str], Option<&str>); 10] = [
+    (
+        "an expected value changes",
+        "check(lambda: add(1, 2) == 3)\n",
+        &["check(lambda: add(1, 2) == -1)\n"],
+        Some("expectation_changed"),
+    ),
+    (
+        "a row changes",
+        "for a, b in [(1, 3), (2, 4)]:\n    bad += not f(a) == b\n",
+        &["for a, b in [(1, 2), (2, 4)]:\n    bad += not f(a) == b\n"],
+        Some("expectation_changed"),
+    ),
+    (
+        "a row is gone",
+        "for a, b in [(1, 3), (2, 4)]:\n    bad += not f(a) == b\n",
+        &["for a, b in [(2, 4)]:\n    bad += not f(a) == b\n"],
+        Some("expectation_changed"),
+    ),
+    (
+        "a comparison is looser",
+        "check(lambda: add(1, 2) == 3)\n",
+        &["check(lambda: add(1, 2) >= 3)\n"],
+        Some("assertion_weakened"),
+    ),
+    (
+        "a comparison is gone",
+        "check(lambda: add(1, 2) == 3)\ncheck(lambda: add(2, 2) == 4)\n",
+        &["check(lambda: add(1, 2) == 3)\n"],
+        Some("assertion_weakened"),
+    ),
+    (
+        "there is another way",
+        "check(lambda: add(1, 2) == 3)\n",
+        &["check(lambda: add(1, 2) == 3 or add)\n"],
+        Some("assertion_weakened"),
+    ),
+    (
+        "a case is added",
+        "check(lambda: add(1, 2) == 3)\n",
+        &["check(lambda: add(1, 2) == 3)\ncheck(lambda: add(2, 2) == 4)\n"],
+        None,
+    ),
+    (
+        "a row is added",
+        "for a, b in [(1, 3)]:\n    bad += not f(a) == b\n",
+        &["for a, b in [(1, 3), (2, 4)]:\n    bad += not f(a) == b\n"],
+        None,
+    ),
+    (
+        "words for people",
+        "\"\"\"Checks.\"\"\"\nprint('all 1 well')\ncheck(lambda: add(1, 2) == 3)\n",
+        &["\"\"\"Checks sums.\"\"\"\nprint('fine')\ncheck(lambda: add(1, 2) == 3)\n"],
+        None,
+    ),
+    (
+        "what is judged changes too",
+        "check(lambda: add(1, 2) == 3)\n",
+        &["check(lambda: add(1, 2) == 4)\n", "def add(a, b):\n    return a + b + 1\n"],
+        None,
+    ),
+];
+
+#[test]
+fn files_that_are_run_by_their_names_are_compared_by_what_they_compare() {
+    for runs in ["tests/run.py", "tests/all.py"] {
+        for (name, old, new, want) in RUN {
+            let change = |path: &str, old: &'static str, new: &'static str| Change {
+                old_path: Some(path.to_owned()),
+                new_path: Some(path.to_owned()),
+                old: Some(old.as_bytes()),
+                new: Some(new.as_bytes()),
+                too_long: false,
+            };
+            let mut changes = vec![change("tests/run.py", old, new[0])];
+            changes.extend(new.get(1).map(|new| change("calc.py", "def add(a, b):\n    return a + b\n", new)));
+            let found = findings(&changes, &Checks { runs: vec![runs.to_owned()], ..Checks::default() });
+            let held: Vec<&str> =
+                found.findings.iter().filter(|f| f.severity == Severity::Hold).map(|f| f.kind.name()).collect();
+            assert!(want.map_or(held.is_empty(), |want| held.contains(&want)), "{name}:\n{}", said(&found));
+            let none = findings(&changes, &Checks::default());
+            assert!(none.findings.iter().all(|f| f.severity == Severity::Note), "{name}: no check runs it");
+        }
+    }
 }
 
 fn said(found: &Findings) -> String {
