@@ -148,7 +148,7 @@ fn script(source: &Source, node: Node<'_>, names: &Names, out: &mut Bindings) {
             } else if module.is_empty() {
                 // `export { expect }` of what a runner gave.
                 let words = source.slice(node).filter(|at| source.class(*at) == Some(Token::Word));
-                let own = words.map(|at| source.word(at)).filter(|word| names.from_runner(source.language, word));
+                let own = words.map(|at| source.word(at)).filter(|word| names.of_runner(source.language, word));
                 out.derived.extend(own.map(str::to_owned));
             }
         }
@@ -209,10 +209,8 @@ fn python(source: &Source, node: Node<'_>, depth: usize, out: &mut Bindings) {
             "class_definition" => {
                 out.classes.insert(source.field(inner, "name").to_owned(), class(source, inner));
             }
-            "function_definition" if source.field(inner, "name") == "load_tests" => {
-                if !only_adds(source, inner) {
-                    out.loads = Some((source.digest(source.slice(inner), true), source.line(inner)));
-                }
+            "function_definition" if source.field(inner, "name") == "load_tests" && !only_adds(source, inner) => {
+                out.loads = Some((source.digest(source.slice(inner), true), source.line(inner)));
             }
             "import_from_statement" | "import_statement" => {
                 let range = source.slice(inner);
@@ -220,10 +218,10 @@ fn python(source: &Source, node: Node<'_>, depth: usize, out: &mut Bindings) {
                     out.loads = Some((source.digest(range, true), source.line(inner)));
                 }
             }
-            "expression_statement" => {
-                if inner.named_child(0).is_some_and(|set| source.field(set, "left") == "load_tests") {
-                    out.loads = Some((source.digest(source.slice(inner), true), source.line(inner)));
-                }
+            "expression_statement"
+                if inner.named_child(0).is_some_and(|set| source.field(set, "left") == "load_tests") =>
+            {
+                out.loads = Some((source.digest(source.slice(inner), true), source.line(inner)));
             }
             "try_statement" | "if_statement" | "block" | "except_clause" | "else_clause" | "with_statement"
                 if depth < MAX_DEPTH =>

@@ -46,11 +46,8 @@ pub(super) fn compared(source: &Source) -> Compared {
         let word = source.word(at);
         let call = source.word(at + 1) == "(";
         match source.class(at) {
-            Some(Class::Literal) => {
-                if !is_aside(source, at) {
-                    *out.values.entry(hash(word)).or_insert(0) += 1;
-                }
-            }
+            Some(Class::Literal) if is_aside(source, at) => {}
+            Some(Class::Literal) => *out.values.entry(hash(word)).or_insert(0) += 1,
             _ if EXACT.contains(&word) || call && ASSERTIONS.contains(&word) => {
                 out.exact = out.exact.saturating_add(1);
                 let from = source.tokens.get(at.saturating_sub(4)).map_or(0, |token| token.start as usize);

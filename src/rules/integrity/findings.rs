@@ -179,7 +179,7 @@ fn code(changes: &[Change<'_>], files: &[File], (checks, tests): (&Checks, &Glob
     }
     modules(files, &old, &new, out);
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.same) {
-        let run = checks.runs.iter().any(|run| *run == file.new_path);
+        let run = checks.runs.contains(&file.new_path);
         if let (Some(old), Some(new)) = (&old[at], &new[at])
             && (run || beside_a_run(file.path(), checks) && (file.of_tests() || tests.is_match(file.path())))
         {

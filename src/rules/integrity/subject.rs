@@ -30,7 +30,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn from_runner(&self, language: Language, name: &str) -> bool {
+    pub fn of_runner(&self, language: Language, name: &str) -> bool {
         self.imports.get(name).is_some_and(|module| is_runner(language, module))
     }
 }
