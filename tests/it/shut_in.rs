@@ -79,7 +79,7 @@ fn has_bwrap(test: &str) -> bool {
 #[test]
 fn a_run_compiles_python_into_a_place_of_its_own_that_goes_with_it() {
     if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no python3");
+        skipped("compiled Python", "there is no python3");
         return;
     }
     let ground = Ground::new();
