@@ -244,7 +244,7 @@ fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: 
 
 /// What is due in `scope`, narrowed to what was asked for, with every check after those it needs.
 fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refusal> {
-    let required = scope != Scope::Task || !subject.contract.requires_something();
+    let required = scope != Scope::Task || !subject.contract.requires_something() || subject.owes_required();
     let mut due = subject.due(required);
     if !input.criteria.is_empty() {
         for id in &input.criteria {
