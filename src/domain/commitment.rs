@@ -140,8 +140,8 @@ impl Entity for Commitment {
                 }
             }
             CommitmentEvent::Attested { attestation } => self.attestations.push(attestation.clone()),
-            CommitmentEvent::ContractAmended { contract, reason: _ } => {
-                self.terms.amended(&self.contract, contract, meta);
+            CommitmentEvent::ContractAmended { contract, reason } => {
+                self.terms.amended(&self.contract, contract, reason, meta);
                 self.contract_digest = contract.digest();
                 self.contract = contract.clone();
                 self.met.retain(|id| contract.criterion(id).is_some());

@@ -12,7 +12,7 @@ mod proof;
 mod terms;
 
 pub use proof::Proof;
-pub use terms::{Terms, Waiver};
+pub use terms::{Terms, Waiver, Weakening};
 
 /// The most criteria one contract may have.
 pub const MAX_CRITERIA: usize = 64;
@@ -55,6 +55,20 @@ impl Contract {
     pub fn with_limits(mut self) -> Self {
         self.criteria.extend(self.limits.criterion());
         self
+    }
+
+    /// The required criteria of this contract that `new` no longer asks for as they are: withdrawn, optional, or shown in
+    /// another way. A limit that is drawn tighter takes nothing.
+    pub fn weakened_in(&self, new: &Contract) -> Vec<CriterionId> {
+        let holds = |old: &Criterion| new.criterion(&old.id).is_some_and(|one| one.required && one.proof == old.proof);
+        let lost = |old: &&Criterion| old.required && !holds(old);
+        let mut ids: Vec<CriterionId> = self.criteria.iter().filter(lost).map(|old| old.id.clone()).collect();
+        if let Some(least) = self.limits.max_files
+            && new.limits.max_files.is_none_or(|most| most > least)
+        {
+            ids.extend(self.limits.criterion().map(|limits| limits.id));
+        }
+        ids
     }
 
     pub fn criterion(&self, id: &CriterionId) -> Option<&Criterion> {

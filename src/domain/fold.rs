@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::event::{Event, Meta};
 
 /// The version of the folds. A changed fold gets a new one, and every ledger's state is dropped and replayed.
-pub const FOLD_VERSION: i64 = 4;
+pub const FOLD_VERSION: i64 = 5;
 
 /// A kind of aggregate. Its name is the first part of a stream's name and the `kind` of a state row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

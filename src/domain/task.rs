@@ -337,8 +337,8 @@ impl Entity for Task {
             }
             TaskEvent::Finished { .. } | TaskEvent::Cancelled { .. } => {}
             TaskEvent::Attested { attestation } => self.attestations.push(attestation.clone()),
-            TaskEvent::ContractAmended { contract, reason: _ } => {
-                self.terms.amended(&self.contract, contract, meta);
+            TaskEvent::ContractAmended { contract, reason } => {
+                self.terms.amended(&self.contract, contract, reason, meta);
                 self.contract_digest = contract.digest();
                 self.contract = contract.clone();
             }

@@ -86,8 +86,13 @@ impl Op for Resolve {
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
     const POSITIONAL: &'static [&'static str] = &["task"];
-    const HIDDEN: &'static [&'static str] =
-        &["capsule.hash", "capsule.mandates.digest", "capsule.fragments.digest", "coverage"];
+    const HIDDEN: &'static [&'static str] = &[
+        "capsule.hash",
+        "capsule.mandates.digest",
+        "capsule.fragments.digest",
+        "capsule.fragments.source",
+        "coverage",
+    ];
     const TEXTS: &'static [&'static str] = &["capsule.mandates.text", "capsule.fragments.text"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
         ("kctl context resolve t-7k2 --budget-tokens 12000", "the task, its contract, mandates, specs and passages"),

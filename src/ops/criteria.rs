@@ -241,8 +241,8 @@ impl JsonSchema for CriterionInput {
 }
 
 /// A limit on how the work is done as a caller writes it: a text, or an object that names what holds it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(untagged)]
 pub enum ConstraintInput {
     Text(String),
     Enforced {
@@ -250,6 +250,36 @@ pub enum ConstraintInput {
         /// A criterion's id, `check:NAME` or `gate:NAME`
         enforced_by: String,
     },
+}
+
+impl<'de> Deserialize<'de> for ConstraintInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// What an object holds; what it does not take is refused by name.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Object {
+            text: String,
+            enforced_by: String,
+        }
+        struct Reader;
+        impl<'de> de::Visitor<'de> for Reader {
+            type Value = ConstraintInput;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a constraint: a text, or an object with `text` and `enforced_by`")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ConstraintInput, E> {
+                Ok(ConstraintInput::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<ConstraintInput, A::Error> {
+                let Object { text, enforced_by } = Object::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(ConstraintInput::Enforced { text, enforced_by })
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 impl ConstraintInput {

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::domain::contract::{CriterionId, LIMITS};
 use crate::domain::effect::{Custody, Effect};
-use crate::domain::failure::{Item, Kind as ItemKind, Tests};
+use crate::domain::failure::{Item, Kind as ItemKind, Parser, Tests};
 use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
 use crate::domain::path::TreePath;
-use crate::domain::profile::CheckName;
+use crate::domain::profile::{CheckKind, CheckName};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::run::{Candidate, Record, Run, Verdict};
 use crate::domain::task::{Task, TaskStatus};
@@ -21,7 +21,7 @@ use crate::ops::custody;
 use crate::ops::op::{Op, Span};
 use crate::ops::task::onward;
 use crate::ops::verification::assess;
-use crate::ops::verification::baseline::{self, Against};
+use crate::ops::verification::baseline::{self, Against, Newly};
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
@@ -215,9 +215,32 @@ pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How
     let done = suite::show(call, subject, assessed, &before, how.rerun)?;
     // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
     let after = if done.ran() { assess::snapshot(call, subject)? } else { before };
-    let told = |(due, came): (Due, Came)| against(told(&due, came.clone()), &due, came, base.as_deref());
-    let results = done.came.into_iter().map(told).collect();
-    Ok(Done { results, after, bound: done.bound })
+    warn_of_uncounted(call, &done.came);
+    let bound = done.bound;
+    let mut results = Vec::new();
+    for (due, came) in done.came {
+        let told = told(&due, came.clone());
+        results.push(against(call, subject, told, (&due, came), base.as_deref())?);
+    }
+    Ok(Done { results, after, bound })
+}
+
+/// Warns of checks for tests that passed without a count: tests that are left out would not be noticed.
+fn warn_of_uncounted(call: &mut Call<'_>, came: &[(Due, Came)]) {
+    let uncounted = |(due, came): &(Due, Came)| {
+        let What::Check { name, check } = &due.what else { return None };
+        let meant = check.kind == CheckKind::Test && check.parser != Parser::None;
+        let told = check.report.is_some() || check.min_tests.is_some();
+        let run = came.clone().run().filter(|run| run.verdict() == Some(Verdict::Pass))?;
+        let counted = run.record.as_ref().is_none_or(|record| record.tests.is_some());
+        (meant && !told && !counted).then(|| format!("`{name}`"))
+    };
+    let names: Vec<String> = came.iter().filter_map(uncounted).collect();
+    if !names.is_empty() {
+        let words = "passed, and no count of its tests can be read, so that tests left out go unnoticed: \
+            set `parser` or `report` for it, or `min_tests` to make a count required";
+        call.warn("tests_not_counted", format!("{} {words}", names.join(", ")));
+    }
 }
 
 /// How many links a warning names.
@@ -244,7 +267,7 @@ fn warn_of_links(call: &mut Call<'_>, subject: &Subject, due: &[Due], snapshot: 
 
 /// What is due in `scope`, narrowed to what was asked for, with every check after those it needs.
 fn wanted(subject: &Subject, scope: Scope, input: &In) -> Result<Vec<Due>, Refusal> {
-    let required = scope != Scope::Task || !subject.contract.requires_something();
+    let required = scope != Scope::Task || !subject.contract.requires_something() || subject.owes_required();
     let mut due = subject.due(required);
     if !input.criteria.is_empty() {
         for id in &input.criteria {
@@ -287,14 +310,31 @@ fn told(due: &Due, came: Came) -> Shown {
 }
 
 /// Adds how it stands against the base, where that was asked.
-fn against(shown: Shown, due: &Due, came: Came, base: Option<&[(String, Run)]>) -> Shown {
-    let Some(base) = base.filter(|_| matches!(due.what, What::Check { .. })) else { return shown };
+fn against(
+    call: &mut Call<'_>,
+    subject: &Subject,
+    shown: Shown,
+    (due, came): (&Due, Came),
+    base: Option<&[(String, Run)]>,
+) -> Result<Shown, Refusal> {
+    let Some(base) = base.filter(|_| matches!(due.what, What::Check { .. })) else { return Ok(shown) };
     let there = base.iter().find(|(key, _)| *key == due.key).map(|(_, run)| run);
-    let newly_failing = match (came.run(), there) {
-        (Some(here), Some(there)) => baseline::newly_failing(&here, there),
-        _ => Vec::new(),
+    let (newly_failing, newly) = match (came.run(), there) {
+        (Some(here), Some(there)) => {
+            let items = baseline::newly_failing(&here, there);
+            let keys: Vec<String> = items.iter().map(|item| item.key()).collect();
+            (keys, baseline::newly(call, subject, &here, &items)?)
+        }
+        _ => (Vec::new(), Newly::Nothing),
     };
-    Shown { against_base: Some(Against::of(shown.verdict, there)), newly_failing, ..shown }
+    if !newly_failing.is_empty() {
+        let more = newly_failing.len().saturating_sub(MAX_SHOWN_ITEMS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let first = &newly_failing[..newly_failing.len().min(MAX_SHOWN_ITEMS)];
+        let words = format!("newly failing: {}{more} (check `{}`)", first.join(", "), shown.check);
+        call.warn("newly_failing", words);
+    }
+    Ok(Shown { against_base: Some(Against::of(shown.verdict, there, newly)), newly_failing, ..shown })
 }
 
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {

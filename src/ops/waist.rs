@@ -8,7 +8,7 @@ use crate::domain::caller::{Caller, Door, Grade};
 use crate::domain::digest::{Digest, Fields};
 use crate::domain::effect::Effect;
 use crate::domain::id::SessionId;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Code, Next, Refusal};
 use crate::ports::git::GitFault;
 use crate::ports::ledger::{Access, LedgerFault, StoredAnswer};
 
@@ -57,14 +57,15 @@ pub fn call(
     let entry = registry::find(name).ok_or_else(|| unknown(name))?;
     let (envelope, params) = split(params)?;
     let request = Digest::of_json(&(name, &params));
+    let afresh = Next::new(name, "looks again: this is what was answered then", Value::Object(params.clone()));
     let prepared = (entry.prepare)(params)?;
     let mut call = open(world, entry, envelope.dry_run)?;
     call.caller = match custody::identify(&mut call, presented, &envelope, entry.info.custody) {
         Ok(caller) => caller,
-        Err(refusal) => return before_release(&call, &envelope, entry, request)?.ok_or(refusal),
+        Err(refusal) => return before_release(&call, &envelope, entry, (request, afresh))?.ok_or(refusal),
     };
     let key = envelope.idempotency_key.as_deref().filter(|_| entry.info.effect.changes() && !call.dry_run);
-    let key = key.map(|key| Key { stored_as: owned_by(&call.caller, key), shown: key, request });
+    let key = key.map(|key| Key { stored_as: owned_by(&call.caller, key), shown: key, request, afresh });
     let done = run(&mut call, entry, prepared, key.as_ref());
     if let Err(refusal) = &done {
         refusals::count(&mut call, entry, refusal, key.map(|key| key.digest()).as_ref());
@@ -79,6 +80,8 @@ struct Key<'k> {
     shown: &'k str,
     /// Digest of the operation and its parameters.
     request: Digest,
+    /// The same call without its key.
+    afresh: Next,
 }
 
 impl Key<'_> {
@@ -103,11 +106,11 @@ fn before_release(
     call: &Call<'_>,
     envelope: &Envelope,
     entry: &Entry,
-    request: Digest,
+    (request, afresh): (Digest, Next),
 ) -> Result<Option<Answer>, Refusal> {
     let key = envelope.idempotency_key.as_deref().filter(|_| entry.info.effect.changes() && !envelope.dry_run);
     let (Some(key), Some(session)) = (key, custody::released(call, envelope)?) else { return Ok(None) };
-    replayed(call, Some(&Key { stored_as: stored_as(Some(&session), key), shown: key, request }))
+    replayed(call, Some(&Key { stored_as: stored_as(Some(&session), key), shown: key, request, afresh }))
 }
 
 /// The operation's answer as it stands.
@@ -313,5 +316,10 @@ fn replayed(call: &Call<'_>, key: Option<&Key<'_>>) -> Result<Option<Answer>, Re
         Refusal::new(Code::LEDGER_CORRUPT, format!("the stored answer of `{shown}` cannot be read: {why}"))
     })?;
     answer.receipt.replayed = true;
+    // Whether something held is judged again before anything is built on it: the tree may be another by now.
+    let is_judgement = registry::find(&key.afresh.op).is_some_and(|entry| entry.info.holds.is_some());
+    if is_judgement && !answer.next.is_empty() {
+        answer.next = vec![key.afresh.clone()];
+    }
     Ok(Some(answer))
 }

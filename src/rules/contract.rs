@@ -124,6 +124,9 @@ fn criterion(field: &str, criterion: &Criterion) -> Result<(), Refusal> {
             file(field, path)?;
             match (text, pattern) {
                 (Some(text), None) => searched(field, "text", text),
+                (None, Some(pattern)) if pattern.trim().is_empty() => {
+                    vacuous(field, "pattern", "is blank, and is found in nearly everything")
+                }
                 (None, Some(pattern)) => regex(field, pattern),
                 _ => Err(Refusal::invalid(field, "a `file_contains` criterion has either `text` or `pattern`")),
             }
@@ -200,6 +203,9 @@ fn searched(field: &str, name: &str, text: &str) -> Result<(), Refusal> {
     if text.is_empty() {
         return vacuous(field, name, "is found in everything");
     }
+    if name == "text" && text.trim().is_empty() {
+        return vacuous(field, name, "is blank, and is found in nearly everything");
+    }
     if text.len() > MAX_PATTERN_BYTES {
         let words = format!("`{name}` has {} bytes and may have {MAX_PATTERN_BYTES}", text.len());
         return Err(Refusal::invalid(&format!("{field}.{name}"), words));
@@ -257,6 +263,8 @@ mod tests {
             Proof::FileExists { path: s("src/.") },
             Proof::DiffScope { paths: vec![s("*"), s("*/**")], max_files: None },
             Proof::FileContains { path: s("a"), text: Some(s("")), pattern: None },
+            Proof::FileContains { path: s("a"), text: Some(s(" \t\n")), pattern: None },
+            Proof::FileContains { path: s("a"), text: None, pattern: Some(s("  ")) },
             Proof::FileContains { path: s("a"), text: None, pattern: Some(s("x*")) },
             Proof::SearchNone { pattern: s(""), paths: vec![] },
             Proof::DiffScope { paths: vec![], max_files: None },

@@ -69,6 +69,14 @@ pub fn differing(a: &Snapshot, b: &Snapshot) -> Vec<TreePath> {
     }
 }
 
+/// Whether `globs` name one of `paths`, each of which may be a repository. Globs that cannot be read name everything.
+pub fn name_any<'p>(globs: &[String], paths: impl IntoIterator<Item = &'p TreePath>) -> bool {
+    let mut paths = paths.into_iter();
+    let narrowing = if globs.is_empty() { None } else { Narrowing::new(globs).ok() };
+    let Some(narrowing) = narrowing else { return paths.next().is_some() };
+    paths.any(|path| narrowing.names(&Entry { path: path.clone(), mode: MODE_REPOSITORY, digest: [0; 32] }))
+}
+
 struct Narrowing {
     files: GlobSet,
     /// What each glob says before its first special character.

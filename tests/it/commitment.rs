@@ -242,3 +242,85 @@ fn an_attestation_on_work_that_was_committed_later_counts_once_that_is_published
     ada.ok("workspace.remove", json!({ "task": task }));
     ada.ok("commit.close", json!({ "commitment": commitment, "verdict": "fulfilled" }));
 }
+
+/// Opens a commitment as `agent`, with the check `test` required and a file that is there.
+fn promised(agent: &Agent<'_>) -> String {
+    let criteria = json!(["t=check:test", "a=file_exists:src/lib.txt"]);
+    text(&agent.ok("commit.open", json!({ "objective": "x", "criteria": criteria }))["id"])
+}
+
+/// Every way to take `t` back.
+fn weakenings(commitment: &str) -> Vec<(&'static str, Value)> {
+    let optional = json!({ "kind": "check", "check": "test", "required": false });
+    [
+        ("criterion.withdraw", json!({})),
+        ("criterion.amend", json!({ "to": "file_exists:src/lib.txt" })),
+        ("criterion.amend", json!({ "to": optional })),
+    ]
+    .map(|(op, mut params)| {
+        (params["commitment"], params["criterion"]) = (json!(commitment), json!("t"));
+        params["reason"] = json!("it is hard");
+        (op, params)
+    })
+    .to_vec()
+}
+
+#[test]
+fn nobody_but_its_opener_and_a_person_takes_back_what_a_commitment_requires() {
+    let place = Place::new();
+    let (ada, bob) = (place.agent("ada"), place.agent("bob"));
+    let anonymous = open(&place, json!({ "objective": "x", "criteria": ["t=check:test"] }));
+    for commitment in [promised(&ada), anonymous] {
+        for (op, params) in weakenings(&commitment) {
+            let refusal = bob.no("PERSON_REQUIRED", op, params);
+            assert_eq!(refusal["details"]["weakened"], json!(["t"]), "{refusal:#}");
+            assert!(text(&refusal["message"]).contains("a person"), "{refusal:#}");
+        }
+        let more = json!({ "commitment": commitment, "criteria": ["m=file_exists:work.txt"], "reason": "more" });
+        bob.ok("criterion.add", more);
+    }
+}
+
+#[test]
+fn what_its_opener_takes_back_is_told_at_close_and_the_bases_checks_are_owed_instead() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    for index in 0..3 {
+        let commitment = promised(&ada);
+        let (op, params) = weakenings(&commitment).swap_remove(index);
+        ada.ok(op, params);
+        place.write("broken", "x\n");
+        ada.ok("validate", json!({ "commitment": commitment }));
+        let owed = fulfil(&ada, "CRITERIA_OUTSTANDING", &commitment);
+        assert_eq!(texts(&owed["details"]["ids"]), ["test"], "{owed:#}");
+        place.git(&["clean", "-fdq", "broken"]);
+        ada.ok("validate", json!({ "commitment": commitment }));
+        let closed = ada.ok("commit.close", json!({ "commitment": commitment, "verdict": "fulfilled" }));
+        let weakened = &closed["weakened"][0];
+        assert_eq!((&weakened["criterion"], &weakened["by"]), (&json!("t"), &json!("ada")), "{closed:#}");
+        assert_eq!((&weakened["reason"], &weakened["revision"]), (&json!("it is hard"), &json!(2)));
+    }
+    let kept =
+        text(&ada.ok("commit.open", json!({ "objective": "x", "criteria": ["a=file_exists:src/lib.txt"] }))["id"]);
+    ada.ok("validate", json!({ "commitment": kept }));
+    let closed = ada.ok("commit.close", json!({ "commitment": kept, "verdict": "fulfilled" }));
+    assert_eq!(closed.get("weakened"), None, "{closed:#}");
+}
+
+#[test]
+fn what_is_said_to_decide_when_nothing_is_required_does_decide() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let commitment =
+        text(&ada.ok("commit.open", json!({ "objective": "x", "criteria": ["t=file_exists:gone.txt"] }))["id"]);
+    let withdraw = json!({ "commitment": commitment, "criterion": "t", "reason": "x" });
+    let warned = ada.call("criterion.withdraw", withdraw).expect("withdrawn");
+    assert!(text(&warned["warnings"][0]["message"]).ends_with("the base's required checks decide"), "{warned:#}");
+    assert_eq!(texts(&fulfil(&ada, "CRITERIA_OUTSTANDING", &commitment)["details"]["ids"]), ["test"]);
+    let note = json!({ "kind": "file_exists", "path": "a", "required": false, "id": "n" });
+    let commitment = text(&ada.ok("commit.open", json!({ "objective": "x", "criteria": [note] }))["id"]);
+    let withdraw = json!({ "commitment": commitment, "criterion": "n", "reason": "x" });
+    let warned = ada.call("criterion.withdraw", withdraw).expect("withdrawn");
+    assert!(text(&warned["warnings"][0]["message"]).ends_with("cannot be closed as fulfilled"), "{warned:#}");
+    fulfil(&ada, "NOTHING_TO_CLOSE_ON", &commitment);
+}

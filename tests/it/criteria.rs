@@ -45,7 +45,6 @@ fn every_kind_passes_fails_and_errs_as_it_should() {
         ("check:no_tool_in_shell", "unavailable"),
         ("file_exists:src/lib.txt", "met"),
         ("file_exists:src/none.txt", "failed"),
-        ("file_exists:src", "failed"),
         ("file_exists:link.txt", "failed"),
         ("file_exists:out/passwd", "error"),
         ("file_absent:src/none.txt", "met"),
@@ -260,4 +259,35 @@ fn what_others_changed_on_the_base_is_not_held_against_the_scope() {
     place.git_in(&tree, &["mv", "src/lib.txt", "moved.txt"]);
     let shown = ada.ok("validate", json!({ "task": task }));
     assert!(shown["results"][0]["reasons"][0].as_str().is_some_and(|why| why.contains("moved.txt")), "{shown:#}");
+}
+
+#[test]
+fn a_directory_where_a_file_is_meant_is_refused_wherever_a_criterion_is_written_down() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "x", "criteria": ["a=file_exists:a.txt"] }));
+    let commitment = json!({ "objective": "x", "criteria": ["a=file_exists:a.txt"] });
+    let commitment = ada.ok("commit.open", commitment)["id"].clone();
+    for kind in ["file_exists", "file_contains", "json_valid", "toml_valid", "yaml_valid"] {
+        let mut criterion = json!({ "kind": kind, "path": "src" });
+        if kind == "file_contains" {
+            criterion["text"] = json!("x");
+        }
+        let (one, more) = (json!([criterion]), json!({ "criteria": [criterion], "reason": "x" }));
+        let with = |name: &str, value: &Value| {
+            let mut params = more.clone();
+            params[name] = value.clone();
+            params
+        };
+        for (op, params, field) in [
+            ("task.create", json!({ "title": "y", "criteria": one }), "criteria[0].path"),
+            ("commit.open", json!({ "objective": "y", "criteria": one }), "criteria[0].path"),
+            ("criterion.add", with("task", &json!(task)), "criteria[1].path"),
+            ("criterion.add", with("commitment", &commitment), "criteria[1].path"),
+        ] {
+            let refusal = ada.no("VACUOUS_CRITERION", op, params);
+            assert_eq!(refusal["details"]["field"], field, "{refusal:#}");
+        }
+    }
+    ada.ok("task.create", json!({ "title": "it goes", "criteria": ["file_absent:src"] }));
 }

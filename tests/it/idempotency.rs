@@ -118,3 +118,20 @@ fn a_secret_in_a_note_does_not_enter_the_ledger() {
     let kept = String::from_utf8_lossy(&ledger).into_owned();
     assert!(!kept.contains(secret) && !kept.contains(own));
 }
+
+#[test]
+fn a_stored_judgement_says_that_it_is_one_first_and_proposes_to_look_again() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let (task, tree) = ada.worked(json!({ "title": "one", "criteria": ["check:test"] }));
+    let ask = || ada.call("validate", keyed(json!({ "task": task }), "k")).expect("judged");
+    let ops = |answer: &Value| crate::place::proposed(answer);
+    assert_eq!(ops(&ask()), ["task.finish"]);
+    crate::place::write(&tree.join("broken"), "x\n");
+    let again = ask();
+    assert_eq!((ops(&again), &again["next"][0]["params"]), (vec!["validate".to_owned()], &json!({ "task": task })));
+    let words = ["validate", &task, "--session", &ada.session, "--idempotency-key", "k"];
+    let human = place.kctl(&words);
+    assert!(human.stdout.starts_with("replayed: "), "{human:?}");
+    assert!(!human.stderr.contains("task finish"), "{human:?}");
+}

@@ -110,3 +110,19 @@ fn a_damaged_ledger_that_was_set_aside_is_known_as_a_source() {
     place.call("ledger.recover", next).expect("restored");
     assert_eq!(place.data(&["task", "list"])["items"][0]["id"], json!(task));
 }
+
+#[test]
+fn a_backup_goes_to_a_name_that_can_be_typed_and_never_into_the_work_tree() {
+    let place = Place::new();
+    place.write(".gitignore", "ignored/\n");
+    place.commit("what is ignored");
+    for to in ["", "  ", "../a\nb.db", "../a\u{1b}[2J.db", "monday.db", "src/monday.db", "./src/../monday.db"] {
+        let refusal = place.call("ledger.backup", json!({ "to": to })).expect_err("refused");
+        assert_eq!((&refusal["code"], &refusal["details"]["field"]), (&json!("INVALID_VALUE"), &json!("to")), "{to:?}");
+    }
+    assert_eq!(place.git(&["status", "--porcelain"]).trim(), "", "nothing was left behind");
+    place.write("ignored/keep", "x\n");
+    for to in ["ignored/monday.db", "../monday.db", ".git/monday.db"] {
+        place.call("ledger.backup", json!({ "to": to })).unwrap_or_else(|refusal| panic!("{to}: {refusal:#}"));
+    }
+}

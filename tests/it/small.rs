@@ -261,3 +261,23 @@ fn an_answer_that_standard_output_cannot_take_is_no_success() {
         assert_ne!(nowhere.status, 74, "kctl {words}: it is told to throw its answer away: {nowhere:?}");
     }
 }
+
+#[test]
+fn a_value_typed_behind_a_switch_is_said_to_be_none_of_its() {
+    let place = Place::new();
+    for (words, flag, value) in [
+        (&["turn", "end", "--task", "t-1", "--background", "true"][..], "--background", "true"),
+        (&["turn", "end", "--background", "false", "--task", "t-1"], "--background", "false"),
+        (&["validate", "t-1", "--rerun", "yes"], "--rerun", "yes"),
+        (&["task", "show", "t-1", "t-2"], "", ""),
+    ] {
+        let refusal = place.refusal(words);
+        assert_eq!(refusal["code"], "USAGE", "{words:?}: {refusal:#}");
+        let said = text(&refusal["message"]).contains("takes no value");
+        assert_eq!(said, !flag.is_empty(), "{refusal:#}");
+        if said {
+            assert!(text(&refusal["message"]).contains(&format!("`{value}`")), "{refusal:#}");
+            assert_eq!(refusal["details"]["flag"], flag, "{refusal:#}");
+        }
+    }
+}

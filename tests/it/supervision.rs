@@ -291,3 +291,102 @@ required = false
             .is_some_and(|all| !all.to_string().contains("against_base"))
     );
 }
+
+#[test]
+fn a_check_that_failed_before_and_fails_more_is_a_regression_unless_all_of_that_is_new() {
+    let place = place();
+    let ada = place.agent("ada");
+    let old = "def test_one(): pass\ndef test_two(): pass\n";
+    let failing = |names: &[&str]| {
+        let lines: Vec<String> =
+            names.iter().map(|name| format!("FAILED tests/test_a.py::{name} - assert 1 == 2")).collect();
+        let (lines, count) = (lines.join("\n"), names.len());
+        format!(
+            "collected 3 items\n\n=== short test summary info ===\n{lines}\n=== {count} failed, 1 passed in 0.12s ===\n"
+        )
+    };
+    place.write("out.txt", &failing(&["test_one"]));
+    place.write("status", "1\n");
+    place.write("tests/test_a.py", old);
+    place.commit("a suite");
+    place.git(&["push", "-q", "origin", "main"]);
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["s=check:says"] }));
+    let tree = ada.workspace(&task);
+    let stands = |names: &[&str], source: &str| {
+        says(&tree, &failing(names), "1");
+        write(&tree.join("tests/test_a.py"), source);
+        let shown = ada.ok("validate", json!({ "task": task, "baseline": true }));
+        let result = &shown["results"][0];
+        (text(&result["against_base"]), result["newly_failing"].as_array().map_or(0, Vec::len))
+    };
+    let grown = format!("{old}def test_three(): pass\n");
+    for (names, source, expected) in [
+        (&["test_one"][..], old, ("already_failing", 0)),
+        (&["test_one", "test_two"], old, ("regression", 1)),
+        (&["test_two"], &grown, ("regression", 1)),
+        (&["test_one", "test_three"], &grown, ("new", 1)),
+        (&["test_one", "test_two", "test_three"], &grown, ("regression", 2)),
+    ] {
+        assert_eq!(stands(names, source), (expected.0.to_owned(), expected.1), "{names:?}");
+    }
+    let ran = place.kctl(&["validate", &task, "--baseline"]);
+    assert!(ran.stdout.contains("regression"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("newly failing: test:tests.test_a.test_two"), "{}", ran.stderr);
+    place.git_in(&tree, &["mv", "tests/test_a.py", "tests/test_b.py"]);
+    let moved = failing(&["test_one", "test_two"]).replace("test_a", "test_b");
+    says(&tree, &moved, "1");
+    let shown = ada.ok("validate", json!({ "task": task, "baseline": true }));
+    assert_eq!(shown["results"][0]["against_base"], "regression", "a test that was moved is not new: {shown:#}");
+}
+
+#[test]
+fn the_guard_has_its_reference_after_the_branch_was_squashed_onto_the_base() {
+    let place = place();
+    let ada = place.agent("ada");
+    let (task, tree) = begun(&place, &ada);
+    says(&tree, &passed(7), "0");
+    place.commit_in(&tree, "more tests");
+    ada.ok("validate", json!({ "task": task }));
+    let branch = place.git_in(&tree, &["rev-parse", "HEAD"]).trim().to_owned();
+    place.git(&["merge", "-q", "--squash", &branch]);
+    place.git(&["commit", "-q", "--no-verify", "-m", "squashed"]);
+    place.git(&["push", "-q", "--no-verify", "origin", "main"]);
+    place.git(&["fetch", "-q"]);
+    let next = ada.claimed(json!({ "title": "two", "criteria": ["s=check:says"] }));
+    let tree = ada.workspace(&next);
+    assert_eq!(ada.ok("validate", json!({ "task": next }))["results"][0]["verdict"], "pass");
+    says(&tree, &passed(5), "0");
+    let fewer = ada.ok("validate", json!({ "task": next }));
+    assert_eq!(state(&fewer), "suspicious", "{fewer:#}");
+    assert!(fewer["results"][0]["reasons"].to_string().contains("accepted run had 7"), "{fewer:#}");
+}
+
+#[test]
+fn a_pass_whose_tests_cannot_be_counted_is_told_and_is_none_where_a_count_was_asked_for() {
+    let kinds = [("", true), ("parser = \"none\"\n", false), ("kind = \"command\"\n", false)];
+    let check = |extra: &str| {
+        let kind = if extra.contains("kind") { "" } else { "kind = \"test\"\n" };
+        format!("{PROFILE}\n[checks.says]\nrun = \"test -e src/lib.txt\"\nrequired = false\n{kind}{extra}")
+    };
+    for (extra, warned) in kinds {
+        let place = Place::with_profile(&check(extra));
+        let ada = place.agent("ada");
+        let task = ada.claimed(json!({ "title": "one", "criteria": ["s=check:says"] }));
+        ada.workspace(&task);
+        let shown = ada.call("validate", json!({ "task": task })).expect("shown");
+        assert_eq!(state(&shown["data"]), "met", "{shown:#}");
+        let warnings = shown["warnings"].as_array().expect("a list");
+        let told: Vec<&Value> = warnings.iter().filter(|one| one["code"] == "tests_not_counted").collect();
+        assert_eq!(told.len(), usize::from(warned), "{extra}: {shown:#}");
+        for word in ["`says`", "parser", "report", "min_tests"] {
+            assert!(told.iter().all(|one| text(&one["message"]).contains(word)), "{shown:#}");
+        }
+    }
+    for extra in ["min_tests = 1\n", "min_tests = 1\nparser = \"none\"\n"] {
+        let place = Place::with_profile(&check(extra));
+        let ada = place.agent("ada");
+        let task = ada.claimed(json!({ "title": "one", "criteria": ["s=check:says"] }));
+        ada.workspace(&task);
+        assert_eq!(state(&ada.ok("validate", json!({ "task": task }))), "suspicious", "{extra}");
+    }
+}

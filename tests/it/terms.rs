@@ -319,3 +319,41 @@ fn a_check_that_did_both_on_the_same_inputs_is_flaky_until_three_runs_agree() {
     assert_eq!(runs() - before, 3);
     assert_eq!((validate(&again), runs() - before), ("met".to_owned(), 3), "and then it is fresh");
 }
+
+#[test]
+fn a_constraint_that_cannot_be_read_names_what_is_wrong() {
+    let place = Place::new();
+    for (wrong, said) in [
+        (json!({ "text": "x", "enforced_by": "gate:publish", "enforcer": "y" }), "enforcer"),
+        (json!({ "text": "x", "enforced": "gate:publish" }), "enforced"),
+        (json!({ "text": "x" }), "enforced_by"),
+        (json!(7), "a text, or an object"),
+    ] {
+        for (op, name) in [("task.create", "title"), ("commit.open", "objective")] {
+            for field in ["constraints", "forbidden"] {
+                let mut params = json!({ name: "x" });
+                params[field] = json!(["fine", wrong]);
+                let refusal = place.call(op, params).expect_err("refused");
+                assert!(text(&refusal["message"]).contains(said), "{refusal:#}");
+                assert!(text(&refusal["details"]["member"]).starts_with(&format!("{field}[1]")), "{refusal:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_constraint_that_nothing_holds_is_shown_as_unenforced() {
+    let place = Place::new();
+    let held = json!({ "text": "b", "enforced_by": "gate:publish" });
+    for constraints in [json!(["a"]), json!(["a", held])] {
+        let task = json!({ "title": "x", "constraints": constraints, "forbidden": ["c"] });
+        let task = text(&place.call("task.create", task).expect("created")["data"]["id"]);
+        let commitment = json!({ "objective": "x", "constraints": constraints, "forbidden": ["c"] });
+        let commitment = text(&place.call("commit.open", commitment).expect("opened")["data"]["id"]);
+        for words in [["task", "show", &task], ["commit", "show", &commitment]] {
+            let shown = place.kctl(&words).stdout;
+            assert_eq!(shown.matches("ENFORCED_BY").count(), 2, "{shown}");
+            assert_eq!(shown.matches("unenforced").count(), 2, "{shown}");
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! What is off on a command line, as a refusal with the nearest thing that would have been right.
 
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::domain::op_info::OpInfo;
@@ -70,6 +72,22 @@ pub(super) fn of_clap(error: &clap::Error, usage: &str) -> Refusal {
     };
     let refusal = Refusal::new(Code::USAGE, message);
     if arg.is_empty() { refusal } else { refusal.with("flag", arg) }
+}
+
+/// Refuses what was typed behind a switch as its value, where that is what `error` is about.
+pub(super) fn behind_switch(error: &clap::Error, args: &[OsString], switches: &[String]) -> Option<Refusal> {
+    if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) {
+        return None;
+    }
+    let is_value = |word: &str| matches!(word, "true" | "false" | "yes" | "no" | "on" | "off" | "1" | "0");
+    args.windows(2).find_map(|pair| {
+        let (flag, word) = (pair[0].to_str()?, pair[1].to_str()?);
+        let meant = switches.iter().any(|switch| switch == flag) && is_value(word);
+        meant.then(|| {
+            let words = format!("`{flag}` takes no value, but `{word}` was given: leave `{word}` out");
+            Refusal::new(Code::USAGE, words).with("flag", flag)
+        })
+    })
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {

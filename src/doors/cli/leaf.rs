@@ -56,6 +56,12 @@ impl Leaf {
         must.fold(command, |command, param| command.mut_arg(id(param), |arg| arg.required(true)))
     }
 
+    /// The flags that take no value, as they are typed.
+    pub(super) fn switches(&self) -> Vec<String> {
+        let switches = self.params.iter().filter(|param| param.kind == Kind::Switch && !param.list);
+        switches.flat_map(|param| [format!("--{}", param.flag), format!("--no-{}", param.flag)]).collect()
+    }
+
     /// What was typed, by member name. Parameters that were not typed are left to the operation's defaults.
     ///
     /// # Errors

@@ -181,7 +181,10 @@ impl Parser<'_, '_> {
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
                 return Ok(self.help(Leaf::for_help(info, self.console.columns)));
             }
-            Err(error) => return Err(fault::of_clap(&error, &info.command())),
+            Err(error) => {
+                let switch = fault::behind_switch(&error, args, &leaf.switches());
+                return Err(switch.unwrap_or_else(|| fault::of_clap(&error, &info.command())));
+            }
         };
         self.globals.take(&matches);
         if self.globals.dry_run && !info.effect.changes() {

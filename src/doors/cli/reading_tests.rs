@@ -201,9 +201,9 @@ capsule:
     ID          TITLE            TOKENS
     completion  When it is done  5
   fragments:
-    REF                  SOURCE   TRUST      TOKENS
-    task/t-0123456789ab  passage  untrusted  7
-    src/lib.rs#L1-L2     passage  untrusted  7
+    REF                  TRUST      TOKENS
+    task/t-0123456789ab  untrusted  7
+    src/lib.rs#L1-L2     untrusted  7
 completion:
   …
 task/t-0123456789ab:
@@ -212,6 +212,22 @@ src/lib.rs#L1-L2:
   fn a() {
   }
 ");
+}
+
+#[test]
+fn columns_that_are_zero_in_every_row_give_way_where_there_is_no_room() {
+    let names = ["events", "tools", "refused", "runs", "passed", "failed", "rejected", "false_successes", "regrounds"];
+    let row = |agent: &str, runs: u64| {
+        let counts = names.iter().map(|name| ((*name).to_owned(), json!(if *name == "runs" { runs } else { 0 })));
+        let named = [("host".to_owned(), json!("codex")), ("agent".to_owned(), json!(agent))];
+        serde_json::Value::Object(named.into_iter().chain(counts).collect())
+    };
+    let data = json!({ "agents": [row("ada", 0), row("bob", 3)], "events": 9 });
+    let at = |columns| read("metrics.show", data.clone(), &Look { columns: Some(columns), ..look() });
+    let narrow = at(60);
+    assert!(narrow.contains("RUNS") && !narrow.contains("REGROUNDS"), "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    assert!(at(200).contains("REGROUNDS"), "where there is room nothing is left out");
 }
 
 #[test]

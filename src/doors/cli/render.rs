@@ -71,11 +71,17 @@ pub struct Printed {
     pub stderr: String,
 }
 
+const REPLAYED: &str = "replayed: this is the stored answer of an earlier call with the same idempotency key\n";
+
 /// Renders `answer`, given by the operation `op` if it was one.
 pub fn answer(answer: &Answer, op: Option<&OpInfo>, ops: &[OpInfo], look: &Look) -> Printed {
     let mut stdout = String::new();
     let mut stderr = String::new();
     let layout = Layout { hints: Hints::of(op), look };
+    let judges = op.is_some_and(|op| op.holds.is_some());
+    if answer.receipt.replayed && !judges {
+        stderr.push_str(REPLAYED);
+    }
     match &answer.data {
         Value::Null => stderr.push_str("done\n"),
         Value::Object(members) if members.is_empty() => stderr.push_str("done\n"),
@@ -85,6 +91,10 @@ pub fn answer(answer: &Answer, op: Option<&OpInfo>, ops: &[OpInfo], look: &Look)
         }
         data => {
             stdout = raw(data, op).unwrap_or_else(|| layout.whole(data));
+            // What held then is not read as what holds now.
+            if answer.receipt.replayed && judges {
+                stdout.insert_str(0, REPLAYED);
+            }
             if stdout.is_empty() {
                 stderr.push_str("nothing to show\n");
             }
@@ -113,9 +123,6 @@ fn beside(answer: &Answer, ops: &[OpInfo], look: &Look, out: &mut String) {
         let of = cut.total.map_or_else(String::new, |total| format!(" of {total}"));
         let head = look.paint(WARNING, "truncated:");
         writeln_to(out, &format!("{head} {} at {}{of}; {}", neutral(&cut.what), cut.limit, neutral(&cut.how)));
-    }
-    if answer.receipt.replayed {
-        writeln_to(out, "replayed: this is the stored answer of an earlier call with the same idempotency key");
     }
     if look.verbose > 0 {
         for event in &answer.receipt.events {

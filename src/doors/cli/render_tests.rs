@@ -96,9 +96,9 @@ fn what_is_said_beside_the_answer_goes_to_stderr_and_not_at_all_if_quiet() {
     full.next.push(Next::new("task.claim", "it is ready", json!({"task": "t-0123456789ab"})));
     let printed = answer(&full, None, OPS, &look());
     insta::assert_snapshot!(printed.stderr, @r#"
+replayed: this is the stored answer of an earlier call with the same idempotency key
 warning[slow_disk]: the disk is \u{1b}[31mslow
 truncated: /tasks at 2 of 9; raise --limit
-replayed: this is the stored answer of an earlier call with the same idempotency key
 next: kctl task claim t-0123456789ab
       it is ready
 "#);

@@ -12,6 +12,9 @@ const MAX_CELL_CHARS: usize = 2_000;
 /// Members that count what went wrong: while nothing did, they say nothing.
 const COUNTERS: [&str; 1] = ["repeat_count"];
 
+/// A member that stands in every table that has it, and what is said where it is not given.
+const SAID_WHERE_ABSENT: (&str, &str) = ("enforced_by", "unenforced");
+
 /// The room between two columns, in characters.
 const GAP: usize = 2;
 
@@ -21,8 +24,25 @@ const MAX_FIXED_CHARS: usize = 20;
 /// Member names, or paths with dots, in the order in which they are shown.
 pub(super) type Columns = Vec<String>;
 
-/// Renders `rows` with the columns `names`.
+/// Renders `rows` with the columns `names`. Where they do not fit, those that are zero in every row are left out.
 pub(super) fn table(rows: &[&Map<String, Value>], names: &Columns, indent: usize, look: &Look) -> String {
+    let whole = render(rows, names, indent, look);
+    let fits = |text: &str| look.columns.is_none_or(|columns| text.lines().all(|line| width(line) <= columns));
+    if look.verbose > 0 || fits(&whole) {
+        return whole;
+    }
+    let is_zero =
+        |row: &&Map<String, Value>, name: &str| find(row, name).is_some_and(|value| value.as_f64() == Some(0.0));
+    let told = names.iter().filter(|name| !rows.iter().all(|row| is_zero(row, name)));
+    render(rows, &told.cloned().collect(), indent, look)
+}
+
+/// How many characters of a line are seen.
+fn width(line: &str) -> usize {
+    anstream::adapter::strip_str(line).to_string().chars().count()
+}
+
+fn render(rows: &[&Map<String, Value>], names: &Columns, indent: usize, look: &Look) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).force_no_tty();
     if look.colour {
@@ -33,7 +53,7 @@ pub(super) fn table(rows: &[&Map<String, Value>], names: &Columns, indent: usize
     );
     let mut words = vec![0; names.len()];
     for row in rows {
-        let texts: Vec<String> = names.iter().map(|name| text(find(row, name), look)).collect();
+        let texts: Vec<String> = names.iter().map(|name| said(row, name, look)).collect();
         for (longest, text) in words.iter_mut().zip(&texts) {
             let word = text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
             *longest = word.max(*longest);
@@ -87,7 +107,8 @@ fn characters(count: usize) -> u16 {
 pub(super) fn fitting(rows: &[&Map<String, Value>]) -> Columns {
     let mut seen = std::collections::HashSet::new();
     let members = rows.iter().flat_map(|row| row.iter());
-    let fits = members.filter(|(_, value)| match value {
+    let fits = members.filter(|(name, value)| match value {
+        Value::Null if name.as_str() == SAID_WHERE_ABSENT.0 => true,
         Value::Array(items) => !items.is_empty() && items.iter().all(is_scalar),
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -107,6 +128,14 @@ fn find<'v>(row: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     }
     let (head, rest) = path.split_once('.')?;
     find(row.get(head)?.as_object()?, rest)
+}
+
+/// What stands in the cell of `name`.
+fn said(row: &Map<String, Value>, name: &str, look: &Look) -> String {
+    match find(row, name) {
+        None | Some(Value::Null) if name == SAID_WHERE_ABSENT.0 => SAID_WHERE_ABSENT.1.to_owned(),
+        value => text(value, look),
+    }
 }
 
 /// What stands in a cell, bounded.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::domain::commitment::{Closing, Commitment, CommitmentEvent};
-use crate::domain::contract::{CriterionId, Strength};
+use crate::domain::contract::{CriterionId, Strength, Weakening};
 use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentId, CommitmentRef};
@@ -41,6 +41,15 @@ pub struct In {
     contract_digest: Option<Digest>,
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Out {
+    #[serde(flatten)]
+    commitment: Commitment,
+    /// Required criteria that were withdrawn, made optional or given another proof after it was opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    weakened: Vec<Weakening>,
+}
+
 pub struct Close;
 
 impl Op for Close {
@@ -50,15 +59,15 @@ impl Op for Close {
     const CUSTODY: Custody = Custody::Session;
     const ASKS_BASE: bool = true;
     const POSITIONAL: &'static [&'static str] = &["commitment"];
-    const HIDDEN: &'static [&'static str] = &["contract.goal", "contract_digest", "updated_at"];
+    const HIDDEN: &'static [&'static str] = &["contract.goal", "contract_digest", "terms.weakened", "updated_at"];
     const EXAMPLES: &'static [(&'static str, &'static str)] = &[
         ("kctl commit close c-9qd --verdict fulfilled", "exits with 10 and says what is missing, if anything is"),
         ("kctl commit close c-9qd --verdict unknown --note 'nobody could tell'", "is always possible"),
     ];
     type In = In;
-    type Out = Commitment;
+    type Out = Out;
 
-    fn run(call: &mut Call<'_>, input: In) -> Result<Commitment, Refusal> {
+    fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         let held = call.commitment(&input.commitment)?;
         let id = held.value.id.clone();
         refuse_closed(&held.value)?;
@@ -100,7 +109,13 @@ impl Op for Close {
             contract_digest: held.value.contract_digest.clone(),
             note: input.note,
         };
-        Ok(call.record::<Commitment>(&id, ver, closed)?.value)
+        let commitment = call.record::<Commitment>(&id, ver, closed)?.value;
+        let weakened = commitment.terms.weakened.clone();
+        if input.verdict == Closing::Fulfilled && !weakened.is_empty() {
+            let ids: Vec<CriterionId> = weakened.iter().map(|one| one.criterion.clone()).collect();
+            call.warn("weakened", format!("less was required than when it was opened: {}", list(&ids)));
+        }
+        Ok(Out { commitment, weakened })
     }
 }
 

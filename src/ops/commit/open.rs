@@ -12,6 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::stamp::Length;
 use crate::ops::call::Call;
 use crate::ops::criteria::{self, ConstraintInput, CriterionInput};
+use crate::ops::criterion::files::refuse_directories;
 use crate::ops::op::Op;
 use crate::rules::contract;
 
@@ -84,6 +85,7 @@ impl Op for Open {
         };
         contract::accept(&terms)?;
         call.knows_checks(&terms)?;
+        refuse_directories(call, None, &terms, &[])?;
         if terms.criteria.iter().all(|criterion| !criterion.required) {
             call.warn("nothing_to_close_on", "without a required criterion it can never be closed as fulfilled");
         }

@@ -96,6 +96,7 @@ impl Op for Amend {
                 "the contract came from a person, so that only a person changes its goal, scope and constraints";
             return Err(holder.ask_a_person(Refusal::new(Code::PERSON_REQUIRED, words)));
         }
+        holder.warn_if_nothing_required(call, &contract);
         holder.amend(call, contract, &input.reason)
     }
 }

@@ -12,8 +12,10 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::{Task, TaskEvent};
 use crate::ops::call::{Call, Held};
 use crate::ops::commit::evaluate::refuse_closed;
+use crate::ops::criterion::files::refuse_directories;
 use crate::ops::custody;
 use crate::ops::verification::subject::Subject;
+use crate::ops::workspace::look;
 use crate::rules::contract;
 
 /// What holds the contract.
@@ -123,6 +125,44 @@ impl Holder {
         Err(self.ask_a_person(Refusal::new(Code::PERSON_REQUIRED, words).with("field", "criterion")))
     }
 
+    /// Refuses an agent that would take from what a commitment requires, unless its own session opened it: nobody is let
+    /// off what somebody else promised by whoever has to keep it.
+    fn refuse_weakening(&self, call: &Call<'_>, new: &Contract) -> Result<(), Refusal> {
+        let Self::Commitment(held) = self else { return Ok(()) };
+        let weakened = held.value.contract.weakened_in(new);
+        if weakened.is_empty() || held.value.terms.lets_weaken(&call.caller) {
+            return Ok(());
+        }
+        let (who, opened_by) = match &held.value.terms.written_by {
+            Some(session) => (format!("session `{session}`, which opened it, or a person"), Some(session)),
+            None => ("a person".to_owned(), None),
+        };
+        let ids: Vec<_> = weakened.iter().map(|id| format!("`{id}`")).collect();
+        let words = format!("commitment `{}` requires {}: only {who} takes that back", held.value.id, ids.join(", "));
+        let refusal = Refusal::new(Code::PERSON_REQUIRED, words).with("field", "criterion").with("weakened", weakened);
+        Err(self.ask_a_person(refusal.with("opened_by", opened_by)))
+    }
+
+    /// Warns if `contract` requires nothing any more, and says what decides instead.
+    pub fn warn_if_nothing_required(&self, call: &mut Call<'_>, contract: &Contract) {
+        if contract.requires_something() {
+            return;
+        }
+        let words = match self {
+            Self::Task(held) if held.value.commitment.is_some() && contract.criteria.is_empty() => {
+                "no required criterion is left: the commitment's criteria decide"
+            }
+            Self::Commitment(held)
+                if !held.value.terms.weakened_by_agent()
+                    && (call.caller.is_person() || held.value.contract.weakened_in(contract).is_empty()) =>
+            {
+                "no required criterion is left: it cannot be closed as fulfilled"
+            }
+            Self::Task(_) | Self::Commitment(_) => "no required criterion is left: the base's required checks decide",
+        };
+        call.warn("nothing_required", words);
+    }
+
     /// Adds the way to a person.
     pub fn ask_a_person(&self, refusal: Refusal) -> Refusal {
         match self {
@@ -155,7 +195,13 @@ impl Holder {
             );
         }
         contract::accept(&new)?;
+        self.refuse_weakening(call, &new)?;
         call.knows_checks(&new)?;
+        let top = match &self {
+            Self::Task(held) => look::work_tree_for(call, Some(&held.value.id)).ok().map(|(top, _)| top),
+            Self::Commitment(_) => None,
+        };
+        refuse_directories(call, top, &new, &self.contract().criteria)?;
         let reason = reason.to_owned();
         let held = match self {
             Self::Task(held) => {

@@ -4,6 +4,7 @@ pub mod add;
 pub mod amend;
 pub mod attest;
 pub mod cite;
+pub mod files;
 pub mod holder;
 pub mod judge;
 pub mod list;

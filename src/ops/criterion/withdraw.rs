@@ -48,9 +48,7 @@ impl Op for Withdraw {
         holder.refuse_unless_own(call, &input.criterion)?;
         let mut contract = holder.contract().clone();
         contract.criteria.retain(|criterion| criterion.id != input.criterion);
-        if !contract.requires_something() {
-            call.warn("nothing_required", "no required criterion is left: the base's required checks decide");
-        }
+        holder.warn_if_nothing_required(call, &contract);
         holder.amend(call, contract, &input.reason)
     }
 }

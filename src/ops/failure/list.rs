@@ -51,7 +51,7 @@ impl Op for ListFailures {
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
     const POSITIONAL: &'static [&'static str] = &["task"];
-    const COLUMNS: &'static [&'static str] = &["task", "lineage", "gates", "failing", "unchanged", "attempts", "then"];
+    const COLUMNS: &'static [&'static str] = &["task", "lineage", "unchanged", "attempts", "then", "failing"];
     const EXAMPLES: &'static [(&'static str, &'static str)] =
         &[("kctl failure list t-7k2", "what the task's checks keep failing on")];
     type In = In;

@@ -11,6 +11,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::task::{Task, TaskEvent};
 use crate::ops::call::Call;
 use crate::ops::criteria::{self, ConstraintInput, CriterionInput};
+use crate::ops::criterion::files::refuse_directories;
 use crate::ops::op::Op;
 use crate::rules::{contract, scope};
 
@@ -109,6 +110,7 @@ fn created(call: &Call<'_>, input: In) -> Result<TaskEvent, Refusal> {
     };
     contract::accept(&terms)?;
     call.knows_checks(&terms)?;
+    refuse_directories(call, None, &terms, &[])?;
     Ok(TaskEvent::Created {
         title: input.title,
         contract: terms,

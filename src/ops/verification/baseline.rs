@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::failure::Item;
+use crate::domain::failure::{Item, Kind as ItemKind};
 use crate::domain::fold::Kind;
 use crate::domain::id::Oid;
 use crate::domain::refusal::{Code, Refusal};
@@ -14,7 +14,7 @@ use crate::ops::base::Base;
 use crate::ops::call::Call;
 use crate::ops::fault;
 use crate::ops::workspace::prepare;
-use crate::ports::git::{Checkout, Leaving, Spot};
+use crate::ports::git::{ChangeKind, Checkout, Leaving, Spot};
 use crate::ports::ledger::Query;
 use crate::rules::verification::due::{Due, What};
 use crate::rules::workspace::home;
@@ -25,43 +25,113 @@ use super::suite;
 
 /// How many runs of one check are looked through for one on the base.
 const MAX_LOOKED_AT: u32 = 50;
+/// The most changed files that are read for the name of a test, and the largest of them, in bytes.
+const MAX_CHANGED_READ: usize = 500;
+const MAX_CHANGED_BYTES: u64 = 4 << 20;
 
 /// How a verdict stands against the one on the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
-    /// It passed there and does not here: this work broke it.
+    /// It passed there and does not here, or something fails here that did not there: this work broke it.
     Regression,
-    /// It does not pass there either.
+    /// It does not pass there either, and nothing else fails here.
     AlreadyFailing,
     /// It did not pass there and does here.
     Fixed,
     /// It passes at both.
     Holding,
-    /// The base says nothing: the check could not be run or did not decide there.
+    /// The base says nothing: the check could not be run or did not decide there, or all that newly fails are tests that
+    /// it does not have.
     New,
 }
 
 impl Against {
-    pub fn of(here: Verdict, base: Option<&Run>) -> Self {
+    pub fn of(here: Verdict, base: Option<&Run>, newly: Newly) -> Self {
         match (here, base.and_then(Run::verdict)) {
             (Verdict::Pass, Some(Verdict::Pass)) => Against::Holding,
             (Verdict::Pass, Some(Verdict::Fail)) => Against::Fixed,
+            (Verdict::Fail | Verdict::Error, Some(Verdict::Pass | Verdict::Fail)) if newly == Newly::OnlyNewTests => {
+                Against::New
+            }
             (Verdict::Fail | Verdict::Error, Some(Verdict::Pass)) => Against::Regression,
+            (Verdict::Fail | Verdict::Error, Some(Verdict::Fail)) if newly == Newly::Something => Against::Regression,
             (Verdict::Fail | Verdict::Error, Some(Verdict::Fail)) => Against::AlreadyFailing,
             _ => Against::New,
         }
     }
 }
 
-/// Items that fail in `here` and did not on the base.
-pub fn newly_failing(here: &Run, base: &Run) -> Vec<String> {
-    let keys = |run: &Run| -> Vec<String> {
-        let failing = run.record.as_ref().and_then(|record| record.failing.as_ref());
-        failing.map(|failing| failing.items.iter().map(Item::key).collect()).unwrap_or_default()
+/// What fails here and did not on the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newly {
+    Nothing,
+    /// Tests that the base does not have, and nothing else.
+    OnlyNewTests,
+    Something,
+}
+
+/// Items that fail in `here` and did not on the base. The end of an output and an exit status name nothing that fails.
+pub fn newly_failing<'r>(here: &'r Run, base: &Run) -> Vec<&'r Item> {
+    let before: Vec<String> = items(base).iter().map(Item::key).collect();
+    let is_named = |item: &&Item| !matches!(item.kind, ItemKind::Line | ItemKind::Exit | ItemKind::Signal);
+    items(here).iter().filter(is_named).filter(|item| !before.contains(&item.key())).collect()
+}
+
+fn items(run: &Run) -> &[Item] {
+    run.record.as_ref().and_then(|record| record.failing.as_ref()).map_or(&[], |failing| &failing.items)
+}
+
+/// What `newly` failing items of a run say. A test is new where its file was changed and no file that was changed, moved
+/// or deleted had its name on the base; whatever cannot be told so counts as broken.
+///
+/// # Errors
+/// What git says.
+pub fn newly(call: &Call<'_>, subject: &Subject, here: &Run, newly: &[&Item]) -> Result<Newly, Refusal> {
+    if newly.is_empty() {
+        return Ok(Newly::Nothing);
+    }
+    let omitted = here.record.as_ref().and_then(|record| record.failing.as_ref()).is_some_and(|all| all.omitted > 0);
+    let Some(base) = subject.base.as_ref().filter(|_| !omitted && newly.iter().all(|one| one.kind == ItemKind::Test))
+    else {
+        return Ok(Newly::Something);
     };
-    let before = keys(base);
-    keys(here).into_iter().filter(|key| !before.contains(key)).collect()
+    let git = call.repository()?;
+    let changes = git.changed_since(&subject.work_tree, &base.commit).map_err(fault::of_git)?;
+    if changes.len() > MAX_CHANGED_READ {
+        return Ok(Newly::Something);
+    }
+    let (mut changed, mut before): (Vec<String>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+    for change in &changes {
+        let from = match &change.kind {
+            ChangeKind::Renamed { from } => Some(from),
+            _ => None,
+        };
+        changed.push(change.path.to_string());
+        for path in from.into_iter().chain([&change.path]) {
+            let Ok(blob) = git.read_at(&base.commit, path, MAX_CHANGED_BYTES) else { return Ok(Newly::Something) };
+            before.extend(blob.map(|blob| blob.bytes));
+        }
+    }
+    let is_new = |item: &&Item| {
+        let Some(file) = item.file.as_deref().map(|file| file.trim_start_matches("./")) else { return false };
+        let touched = changed.iter().any(|path| path == file || path.ends_with(&format!("/{file}")));
+        let name = test_name(&item.id);
+        touched && !name.is_empty() && !before.iter().any(|bytes| holds(bytes, name.as_bytes()))
+    };
+    Ok(if newly.iter().all(is_new) { Newly::OnlyNewTests } else { Newly::Something })
+}
+
+fn holds(bytes: &[u8], name: &[u8]) -> bool {
+    bytes.windows(name.len()).any(|window| window == name)
+}
+
+/// What a test is called in its source: the last part of its id, without its case.
+fn test_name(id: &str) -> &str {
+    let id = id.split(['[', '(']).next().unwrap_or(id).trim_end();
+    let last = id.rsplit(" > ").next().unwrap_or(id);
+    let last = last.rsplit(['.', ':']).next().unwrap_or(last);
+    last.split('/').next().unwrap_or(last)
 }
 
 /// Runs on the base for each check among `due`: those there are, and new ones for the others.

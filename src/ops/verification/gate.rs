@@ -65,9 +65,10 @@ pub fn judge(call: &Call<'_>, subject: &Subject) -> Result<Judged, Refusal> {
     judge_by(call, subject, !subject.contract.requires_something())
 }
 
-/// Looks at a commitment and judges each criterion. It is held to its own criteria and to nothing else.
+/// Looks at a commitment and judges each criterion. It is held to its own criteria and to nothing else, unless an agent
+/// took one back.
 pub fn judge_commitment(call: &Call<'_>, subject: &Subject) -> Result<Judged, Refusal> {
-    judge_by(call, subject, false)
+    judge_by(call, subject, subject.owes_required())
 }
 
 fn judge_by(call: &Call<'_>, subject: &Subject, implicit: bool) -> Result<Judged, Refusal> {

@@ -9,10 +9,11 @@ use crate::domain::refusal::Refusal;
 use crate::domain::run::{Failing, Record, Run, Verdict};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::Call;
-use crate::ports::git::Ancestry;
+use crate::ports::git::{Ancestry, ChangeKind, Git};
 use crate::ports::ledger::Query;
 use crate::ports::runner::{Ended, Outcome};
 use crate::rules::failure;
+use crate::rules::inputs;
 use crate::rules::verification::due::Due;
 use crate::rules::verification::proofs::Finding;
 use crate::rules::verification::verdict;
@@ -65,9 +66,13 @@ pub fn read(
         doubts = failure::compare(&report, accepted.as_ref(), least);
         if !tests {
             doubts.retain(|doubt| matches!(doubt, Doubt::FailedWithExitZero { .. } | Doubt::SaidFailed { .. }));
-        } else if let (None, Some(minimum)) = (&report.counts, least) {
-            doubts.push(Doubt::BelowMinimum { run: 0, minimum });
         }
+    }
+    // Who says how many have to run asks for a count, whatever reads it.
+    if let (Verdict::Pass, CheckKind::Test, None, Some(minimum)) =
+        (verdict, check.kind, &report.counts, check.min_tests.map(u64::from))
+    {
+        doubts.push(Doubt::BelowMinimum { run: 0, minimum });
     }
     Ok(Read { report, doubts, unusable })
 }
@@ -111,8 +116,8 @@ fn take_over(report: &mut Report, file: Report) {
     }
 }
 
-/// The counts of the newest passing run of this check on the accepted base, or on what the base grew from. Runs of other
-/// work say nothing about how many tests there ought to be.
+/// The counts of the newest passing run of this check on the accepted base, on what the base grew from, or on a commit
+/// with the same inputs, as a branch has them that was squashed onto the base. Runs of other work say nothing about how many tests there ought to be.
 fn accepted(call: &Call<'_>, subject: &Subject, due: &Due) -> Result<Option<Tests>, Refusal> {
     let Some(base) = &subject.base else { return Ok(None) };
     let query = Query { name: Some(due.key.clone()), limit: MAX_COMPARED, ..Query::all(Kind::Run) };
@@ -128,7 +133,10 @@ fn accepted(call: &Call<'_>, subject: &Subject, due: &Due) -> Result<Option<Test
         let on_base = match known {
             Some(known) => known,
             // A commit that is gone says nothing.
-            None => matches!(git.ancestry(head, &base.commit), Ok(Ancestry::Yes)),
+            None => {
+                matches!(git.ancestry(head, &base.commit), Ok(Ancestry::Yes))
+                    || same_inputs(git, head, &base.commit, &due.inputs())
+            }
         };
         if on_base {
             return Ok(Some(tests));
@@ -136,6 +144,16 @@ fn accepted(call: &Call<'_>, subject: &Subject, due: &Due) -> Result<Option<Test
         heads.push((head.clone(), on_base));
     }
     Ok(None)
+}
+
+/// Whether no input of a check differs between two commits. A commit that is gone says nothing.
+fn same_inputs(git: &dyn Git, a: &Oid, b: &Oid, globs: &[String]) -> bool {
+    let Ok(changes) = git.changed_between(a, b) else { return false };
+    let from = changes.iter().filter_map(|change| match &change.kind {
+        ChangeKind::Renamed { from } => Some(from),
+        _ => None,
+    });
+    !inputs::name_any(globs, changes.iter().map(|change| &change.path).chain(from))
 }
 
 /// Holds a pass back that is doubted, and one whose report cannot be used.

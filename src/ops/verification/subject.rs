@@ -218,6 +218,11 @@ impl Subject {
         }
     }
 
+    /// Whether a commitment owes the base's required checks beside its criteria: an agent took from what it required.
+    pub fn owes_required(&self) -> bool {
+        self.task.is_none() && self.commitment.is_some() && self.terms.weakened_by_agent()
+    }
+
     /// What the contract asks for, and what publication asks for as well if `required`.
     pub fn due(&self, required: bool) -> Vec<Due> {
         let mut due = of_criteria(&self.contract.criteria, self.judges(), self.ground());
