@@ -7,6 +7,7 @@ pub mod cite;
 pub mod holder;
 pub mod judge;
 pub mod list;
+pub mod named;
 pub mod receipt;
 pub mod recorded;
 pub mod waive;

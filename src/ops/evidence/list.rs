@@ -8,11 +8,12 @@ use crate::domain::fold::Kind;
 use crate::domain::id::{EvidenceId, EvidenceRef, Oid, TaskId, TaskRef};
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::Refusal;
-use crate::domain::run::{Level, Run, Verdict};
+use crate::domain::run::{Level, Run, Subject, Verdict};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::{Call, List, page};
 use crate::ops::op::Op;
 use crate::ports::ledger::Query;
+use crate::rules::verification::due::named;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,7 +63,7 @@ impl Wanted {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     id: EvidenceId,
-    /// `check:<name>`, or `proof:<digest>` for a proof that was looked up in the tree.
+    /// `check:<name>`, or the criteria that a proof in the tree was looked up for.
     about: Option<String>,
     verdict: String,
     /// How far it can be trusted; none while it runs.
@@ -111,7 +112,7 @@ fn item(run: Run, now: Stamp) -> Item {
         None if run.is_running(now) => "running",
         None => "abandoned",
     };
-    let (about, task) = run.subject.map_or((None, None), |subject| (Some(subject.key), subject.task));
+    let (about, task) = run.subject.map_or((None, None), |subject| (Some(about(&subject)), subject.task));
     Item {
         id: run.id,
         about,
@@ -121,5 +122,12 @@ fn item(run: Run, now: Stamp) -> Item {
         at: run.started,
         head: run.record.as_ref().and_then(|record| record.candidate.head.clone()),
         reasons: run.record.map(|record| record.reasons).unwrap_or_default(),
+    }
+}
+
+fn about(subject: &Subject) -> String {
+    match subject.key.starts_with("check:") || subject.criteria.is_empty() {
+        true => subject.key.clone(),
+        false => named(&subject.criteria),
     }
 }
