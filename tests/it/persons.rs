@@ -73,7 +73,10 @@ fn a_criterion_that_a_task_has_through_its_commitment_is_met_through_the_task() 
     let Some(ran) = place.person(&words) else { return };
     assert_eq!(ran.status, 0, "{ran:?}");
     let shown = place.data(&["commit", "show", &commitment]);
-    assert_eq!(shown["attestations"][0]["criterion"], "look", "it is recorded where the criterion is: {shown:#}");
+    assert_eq!(
+        shown["commitment"]["attestations"][0]["criterion"], "look",
+        "it is recorded where the criterion is: {shown:#}"
+    );
     ada.ok("task.finish", json!({ "task": task }));
 }
 
