@@ -135,6 +135,9 @@ fn counted(count: usize, what: &str) -> String {
 
 fn profile(call: &Call<'_>) -> Finding {
     match call.work_tree_profile(None) {
+        Ok(Some(profile)) if profile.checks.is_empty() => {
+            warning("profile", "0 checks: nothing is run", "declare a check in .decapod/kctl.toml: kctl help profile")
+        }
         Ok(Some(profile)) => ok("profile", counted(profile.checks.len(), "check")),
         Ok(None) => problem("profile", "there is no .decapod/kctl.toml", "kctl init"),
         Err(why) => problem("profile", why.message().to_owned(), "mend the key that is named"),

@@ -39,6 +39,9 @@ pub struct Held {
     until: Option<Stamp>,
     /// Whether the lease ran out, so that it can be taken over.
     ran_out: bool,
+    /// Since when finishing is given up on: it was refused too often without progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exhausted: Option<Stamp>,
     /// What a person is asked.
     question: Option<String>,
 }
@@ -127,6 +130,7 @@ fn held(task: Task, now: Stamp) -> Held {
         ran_out: task.claim.as_ref().is_some_and(|claim| claim.until <= now),
         holder: task.claim.as_ref().map(|claim| claim.agent.clone()),
         until: task.claim.as_ref().map(|claim| claim.until),
+        exhausted: task.rejections.exhausted,
         question: task.block.and_then(|block| block.question),
         task: task.id,
         title: task.title,
@@ -145,6 +149,12 @@ fn owed(commitment: Commitment, now: Stamp) -> Owed {
 }
 
 fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Result<(), Refusal> {
+    let asks = |task: &Task| task.block.as_ref().is_some_and(|block| block.question.is_some());
+    if call.caller.is_person()
+        && let Some(task) = tasks.iter().map(|held| &held.value).find(|task| asks(task))
+    {
+        onward::propose(call, task, Came::AsItStands)?;
+    }
     if call.warnings.iter().any(|warning| warning.code == SESSION_INVALID) {
         call.propose("session.acquire", "gives a session that holds", json!({ "agent": "agent" }));
     }
@@ -155,7 +165,7 @@ fn propose(call: &mut Call<'_>, tasks: &[crate::ops::call::Held<Task>]) -> Resul
     if let Some(task) = mine {
         let id = task.value.id.clone();
         propose_context(call, &id);
-        onward::propose(call, &task.value, Came::Verified)?;
+        onward::propose(call, &task.value, Came::AsItStands)?;
     } else if !call.views()?.ready(None, 1).map_err(fault::of_ledger)?.is_empty() {
         call.propose("task.ready", "lists what can be claimed", json!({}));
     } else if call.views()?.counts(Kind::Task).map_err(fault::of_ledger)?.is_empty() {

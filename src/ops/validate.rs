@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::domain::contract::{CriterionId, LIMITS};
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::failure::{Item, Kind as ItemKind, Parser, Tests};
-use crate::domain::id::{CommitmentRef, EvidenceId, TaskRef};
+use crate::domain::id::{CommitmentRef, EvidenceId, TaskId, TaskRef};
 use crate::domain::path::TreePath;
 use crate::domain::profile::{CheckKind, CheckName};
 use crate::domain::refusal::{Code, Refusal};
@@ -339,7 +339,7 @@ fn against(
 
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
     Shown {
-        check: due.title(),
+        check: due.row(),
         verdict,
         fresh: false,
         seconds: 0.0,
@@ -357,7 +357,7 @@ fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
 fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     let record = run.record.as_ref().expect("a finished run has a record");
     Shown {
-        check: due.title(),
+        check: due.row(),
         verdict: run.verdict().unwrap_or(record.verdict),
         fresh,
         seconds: record.ended.ms().saturating_sub(record.started.ms()).max(0) as f64 / 1000.0,
@@ -414,7 +414,7 @@ fn answer(
         || criteria.iter().any(|state| !is_limits(&state.id));
     let verified = shown_pass && met && something;
     let publication_ready = verified && candidate.clean && scope == Scope::Branch;
-    propose(call, subject, &results, &criteria, verified)?;
+    propose(call, subject, &results, &criteria, Outcome { verified, publication_ready, scope })?;
     Ok(Out {
         scope,
         work_tree: subject.work_tree.display().to_string(),
@@ -427,12 +427,20 @@ fn answer(
     })
 }
 
+/// What came of it all.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    verified: bool,
+    publication_ready: bool,
+    scope: Scope,
+}
+
 fn propose(
     call: &mut Call<'_>,
     subject: &Subject,
     results: &[Shown],
     criteria: &[CriterionState],
-    verified: bool,
+    Outcome { verified, publication_ready, scope }: Outcome,
 ) -> Result<(), Refusal> {
     if let Some(failed) = results.iter().find(|shown| shown.verdict != Verdict::Pass)
         && let Some(evidence) = &failed.evidence
@@ -445,18 +453,49 @@ fn propose(
     if criteria.iter().any(integrity::is_held) {
         call.propose(gate::FINDINGS, "shows what is held and where: undo it, or a person decides", reference(subject));
     }
-    let handed_in = subject.contract.criteria.iter().any(|criterion| criterion.proof.handed_in_by().is_some());
-    if !verified && handed_in {
-        call.propose("criterion.list", "shows what has to be handed in", reference(subject));
-    }
+    let open: Vec<&CriterionState> = criteria.iter().filter(|one| one.required && !one.state.is_settled()).collect();
+    propose_handing_in(call, subject, &open);
+    let only_attested = !open.is_empty() && open.iter().all(|state| state.waits_for.is_some());
+    let mends = !only_attested || results.iter().any(|shown| !shown.passed());
     if let Some(id) = &subject.task {
         let task = call.load_or_blank::<Task>(id)?.value;
-        if !verified && !task.status.is_over() {
+        if !verified && mends && !task.status.is_over() {
             call.propose("validate", "again, when that is mended", json!({ "task": id }));
         }
-        if verified || task.status != TaskStatus::Claimed {
+        if task.status == TaskStatus::Finished {
+            propose_publication(call, id, Outcome { verified, publication_ready, scope });
+        } else if verified || task.status != TaskStatus::Claimed {
             onward::propose(call, &task, onward::Came::Verified)?;
         }
     }
     Ok(())
+}
+
+/// Proposes what hands in each criterion that is `open`: what a person says, ready to send; for the rest, the list.
+fn propose_handing_in(call: &mut Call<'_>, subject: &Subject, open: &[&CriterionState]) {
+    let by = |state: &CriterionState| subject.contract.criterion(&state.id).and_then(|one| one.proof.handed_in_by());
+    for state in open.iter().filter(|state| state.waits_for.is_some()) {
+        let mut params = reference(subject);
+        params["criterion"] = json!(state.id);
+        params["note"] = json!("what was looked at");
+        call.propose("criterion.attest", "a person says at a terminal that it holds", params);
+    }
+    if open.iter().any(|state| state.waits_for.is_none() && by(state).is_some()) {
+        call.propose("criterion.list", "shows what has to be handed in", reference(subject));
+    }
+}
+
+/// What leads on from a finished task: to publish only what nothing stands against.
+fn propose_publication(call: &mut Call<'_>, task: &TaskId, Outcome { verified, publication_ready, scope }: Outcome) {
+    if publication_ready {
+        call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": task }));
+    } else if verified && scope == Scope::Branch {
+        call.propose("workspace.status", "shows what is not committed", json!({ "task": task }));
+    } else if verified {
+        let params = json!({ "task": task, "scope": "branch" });
+        call.propose("validate", "shows what publication needs as well", params);
+    } else {
+        let params = json!({ "task": task, "scope": "branch" });
+        call.propose("validate", "again, when that is mended", params);
+    }
 }

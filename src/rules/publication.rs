@@ -287,6 +287,7 @@ mod tests {
             last: None,
             regressed_at: None,
             waiver: None,
+            waits_for: None,
             by_person: false,
         }
     }

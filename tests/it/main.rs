@@ -25,6 +25,7 @@ mod leaving;
 mod ledger;
 mod observe;
 mod parallel;
+mod persons;
 mod place;
 mod publish;
 mod quickstart;

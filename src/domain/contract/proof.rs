@@ -128,6 +128,11 @@ impl Proof {
         }
     }
 
+    /// Whether somebody else has to say so: no work on the tree shows it.
+    pub const fn is_by_others(&self) -> bool {
+        matches!(self, Proof::Receipt { .. } | Proof::Attested { .. } | Proof::Judgement { .. })
+    }
+
     /// The most this kind of proof can earn.
     pub const fn earns(&self) -> Strength {
         match self {

@@ -14,6 +14,9 @@ use crate::domain::effect::Custody;
 use crate::domain::op_info::OpInfo;
 use crate::domain::refusal::{Code, Refusal};
 
+/// The parameter that may stand for a file: the evidence that keeps what the file would hold.
+const EVIDENCE: &str = "evidence";
+
 /// An operation's command and parameters.
 pub(super) struct Leaf {
     pub(super) command: Command,
@@ -69,7 +72,14 @@ impl Leaf {
     pub(super) fn read(&self, matches: &ArgMatches, console: &mut Console<'_>) -> Result<Map<String, Value>, Refusal> {
         let mut members = Map::new();
         for param in &self.params {
-            if let Some(typed) = self.typed(param, matches, console)? {
+            let typed = match self.typed(param, matches, console) {
+                Err(why) if param.kind == Kind::File && self.params.iter().any(|other| other.name == EVIDENCE) => {
+                    members.insert(EVIDENCE.to_owned(), self.evidence(param, matches, &why)?);
+                    None
+                }
+                typed => typed?,
+            };
+            if let Some(typed) = typed {
                 members.insert(param.name.clone(), typed);
             }
         }
@@ -97,6 +107,18 @@ impl Leaf {
             }
         }
         Ok(Some(Value::Array(items)))
+    }
+
+    /// The evidence that a word means which is no file.
+    fn evidence(&self, param: &Param, matches: &ArgMatches, why: &Refusal) -> Result<Value, Refusal> {
+        let by = |id: &str| matches.try_get_one::<String>(id).ok().flatten();
+        match by(&id(param)).or_else(|| by(&name_id(param))) {
+            Some(word) if word.starts_with("e-") => Ok(Value::from(word.as_str())),
+            _ => {
+                let words = format!("{}; it takes a file or `-`, or the id of evidence (`e-…`)", why.message());
+                Err(Refusal::new(Code::USAGE, words).with("flag", self.shown(param)))
+            }
+        }
     }
 
     fn is_positional(&self, param: &Param) -> bool {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::holder::Holder;
+use super::named::Named;
 use super::recorded;
 use crate::domain::contract::{Attestation, CriterionId, GivenOn};
 use crate::domain::effect::{Custody, Effect};
@@ -20,7 +21,7 @@ use crate::rules::{contract, inputs};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// The task whose criterion it is
+    /// The task whose criterion it is, its own or its commitment's (default: inside a task's worktree, that task)
     #[serde(default)]
     task: Option<TaskRef>,
     /// The commitment whose criterion it is
@@ -53,9 +54,9 @@ impl Op for Attest {
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
         contract::text("note", &input.note, 1)?;
-        let holder = Holder::of(call, input.task.as_ref(), input.commitment.as_ref())?;
+        let holder = Named::of(call, input.task.as_ref(), input.commitment.as_ref())?;
         // A finished task may still be attested: what is published is judged once more.
-        if let Holder::Commitment(held) = &holder {
+        if let Holder::Commitment(held) = &holder.holder {
             refuse_closed(&held.value)?;
         }
         let criterion = holder.criterion(&input.criterion)?.clone();
@@ -69,7 +70,7 @@ impl Op for Attest {
             at: call.now(),
             given_on,
         };
-        holder.attest(call, attestation.clone())?;
+        holder.holder.attest(call, attestation.clone())?;
         Ok(Out { attestation })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::holder::Holder;
+use super::named::Named;
 use super::recorded::{self, Out};
 use crate::domain::contract::{CriterionId, Proof};
 use crate::domain::digest::Digest;
@@ -27,7 +27,7 @@ const MAX_CONTENT_BYTES: usize = 2 << 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// The task whose criterion it is
+    /// The task whose criterion it is, its own or its commitment's (default: inside a task's worktree, that task)
     #[serde(default)]
     task: Option<TaskRef>,
     /// The commitment whose criterion it is
@@ -60,7 +60,7 @@ impl Op for Cite {
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let holder = Holder::of(call, input.task.as_ref(), input.commitment.as_ref())?;
+        let holder = Named::of(call, input.task.as_ref(), input.commitment.as_ref())?;
         holder.refuse_unless_open(call)?;
         let criterion = holder.criterion(&input.criterion)?.clone();
         recorded::refuse_unless_by(Self::NAME, &criterion)?;

@@ -41,7 +41,9 @@ impl Holder {
         match (task, commitment) {
             (Some(task), None) => Ok(Self::Task(Box::new(call.task(task)?))),
             (None, Some(commitment)) => Ok(Self::Commitment(Box::new(call.commitment(commitment)?))),
-            _ => Err(Refusal::invalid("task", "exactly one of `task` and `commitment` is given")),
+            _ => Err(Refusal::invalid("task", "exactly one of `task` and `commitment` is given")
+                .next("task.list", "lists the tasks", json!({}))
+                .next("commit.list", "lists the commitments", json!({}))),
         }
     }
 

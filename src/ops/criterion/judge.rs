@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::holder::Holder;
+use super::named::Named;
 use super::recorded::{self, Out};
 use crate::domain::contract::CriterionId;
 use crate::domain::effect::{Custody, Effect};
@@ -22,7 +22,7 @@ const MAX_CONFIDENCE: u8 = 100;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// The task whose criterion it is
+    /// The task whose criterion it is, its own or its commitment's (default: inside a task's worktree, that task)
     #[serde(default)]
     task: Option<TaskRef>,
     /// The commitment whose criterion it is
@@ -60,7 +60,7 @@ impl Op for Judge {
         if input.confidence > MAX_CONFIDENCE {
             return Err(Refusal::invalid("confidence", "`confidence` is a percentage, from 0 to 100"));
         }
-        let holder = Holder::of(call, input.task.as_ref(), input.commitment.as_ref())?;
+        let holder = Named::of(call, input.task.as_ref(), input.commitment.as_ref())?;
         holder.refuse_unless_open(call)?;
         let criterion = holder.criterion(&input.criterion)?.clone();
         recorded::refuse_unless_by(Self::NAME, &criterion)?;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::holder::Holder;
+use super::named::Named;
 use crate::domain::contract::{Constraint, CriterionId, LIMITS, Limits, Strength, Waiver};
 use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
@@ -17,7 +18,7 @@ use crate::rules::verification::state::{CriterionState, Standing};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// The task whose criteria are shown
+    /// The task whose criteria are shown (default: inside a task's worktree, that task)
     #[serde(default)]
     task: Option<TaskRef>,
     /// The commitment whose criteria are shown
@@ -32,6 +33,9 @@ pub struct Line {
     kind: String,
     statement: String,
     required: bool,
+    /// `person` while it waits for one's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<&'static str>,
     /// Who it came from: what came from a person is changed by a person.
     from: From,
     strength: Strength,
@@ -84,7 +88,7 @@ impl Op for ListCriteria {
     type Out = Out;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<Out, Refusal> {
-        let holder = Holder::of(call, input.task.as_ref(), input.commitment.as_ref())?;
+        let holder = Named::asked(call, input.task.as_ref(), input.commitment.as_ref())?;
         let subject = holder.subject(call)?;
         let judged = match &holder {
             Holder::Task(_) => gate::judge(call, &subject)?,
@@ -111,6 +115,7 @@ impl Op for ListCriteria {
                 state: state.state,
                 statement: state.statement,
                 required: state.required,
+                waits_for: state.waits_for,
                 strength: state.strength,
                 waiver: state.waiver,
                 evidence: state.evidence,

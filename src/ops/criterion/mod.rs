@@ -8,6 +8,7 @@ pub mod files;
 pub mod holder;
 pub mod judge;
 pub mod list;
+pub mod named;
 pub mod receipt;
 pub mod recorded;
 pub mod waive;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::holder::Holder;
+use super::named::Named;
 use super::recorded::{self, Out};
 use crate::domain::contract::{CriterionId, Proof};
 use crate::domain::digest::Digest;
@@ -28,7 +29,7 @@ const MAX_SIGNERS_BYTES: u64 = 256 << 10;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct In {
-    /// The task whose criterion it is
+    /// The task whose criterion it is, its own or its commitment's (default: inside a task's worktree, that task)
     #[serde(default)]
     task: Option<TaskRef>,
     /// The commitment whose criterion it is
@@ -65,7 +66,7 @@ impl Op for Receive {
                 return Err(Refusal::invalid(field, format!("`{field}` has from 1 to {MAX_BYTES} bytes")));
             }
         }
-        let holder = Holder::of(call, input.task.as_ref(), input.commitment.as_ref())?;
+        let holder = Named::of(call, input.task.as_ref(), input.commitment.as_ref())?;
         holder.refuse_unless_open(call)?;
         let criterion = holder.criterion(&input.criterion)?.clone();
         recorded::refuse_unless_by(Self::NAME, &criterion)?;

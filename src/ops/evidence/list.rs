@@ -8,12 +8,13 @@ use crate::domain::fold::Kind;
 use crate::domain::id::{EvidenceId, EvidenceRef, Oid, TaskId, TaskRef};
 use crate::domain::profile::CheckName;
 use crate::domain::refusal::Refusal;
-use crate::domain::run::{Level, Run, Verdict};
+use crate::domain::run::{Level, Run, Subject, Verdict};
 use crate::domain::stamp::Stamp;
 use crate::ops::call::{Call, List, page};
 use crate::ops::op::Op;
 use crate::ops::verification::execute;
 use crate::ports::ledger::Query;
+use crate::rules::verification::due::named;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,7 +64,7 @@ impl Wanted {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     id: EvidenceId,
-    /// `check:<name>`, or `proof:<digest>` for a proof that was looked up in the tree.
+    /// `check:<name>`, or the criteria that a proof in the tree was looked up for.
     about: Option<String>,
     verdict: String,
     /// How far it can be trusted; none while it runs.
@@ -112,7 +113,7 @@ fn item(call: &Call<'_>, run: Run) -> Result<Item, Refusal> {
         None if execute::is_under_way(call, &run)? => "running",
         None => "abandoned",
     };
-    let (about, task) = run.subject.map_or((None, None), |subject| (Some(subject.key), subject.task));
+    let (about, task) = run.subject.map_or((None, None), |subject| (Some(about(&subject)), subject.task));
     Ok(Item {
         id: run.id,
         about,
@@ -123,4 +124,11 @@ fn item(call: &Call<'_>, run: Run) -> Result<Item, Refusal> {
         head: run.record.as_ref().and_then(|record| record.candidate.head.clone()),
         reasons: run.record.map(|record| record.reasons).unwrap_or_default(),
     })
+}
+
+fn about(subject: &Subject) -> String {
+    match subject.key.starts_with("check:") || subject.criteria.is_empty() {
+        true => subject.key.clone(),
+        false => named(&subject.criteria),
+    }
 }

@@ -129,10 +129,12 @@ fn no_profile() -> Digest {
     Digest::of(b"")
 }
 
-/// How often finishing was refused, if it was given up on and no less is unmet since.
+/// How often finishing was refused, if it was given up on and there is no progress since: no less is unmet, and it was
+/// not finished.
 fn exhausted(task: &Task, criteria: &[CriterionState]) -> Option<u32> {
     let unmet = criteria.iter().filter(|state| state.required && !state.state.is_settled()).count();
-    task.rejections.is_shut(unmet).then_some(task.rejections.total)
+    let is_open = !task.status.is_over();
+    (is_open && task.rejections.is_shut(unmet)).then_some(task.rejections.total)
 }
 
 /// Where the candidate stands by evidence.

@@ -78,13 +78,27 @@ impl Op for Finish {
         }
         let evidence = evidence_of(&judged.criteria);
         sealed::refuse_edited::<Task>(call, &task.value.id, &evidence)?;
-        let contract_digest = subject.contract_digest;
+        let contract_digest = subject.contract_digest.clone();
         let finished = TaskEvent::Finished { fence, evidence: evidence.clone(), contract_digest };
         let task = call.record::<Task>(&task.value.id, task.ver, finished)?.value;
-        call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": task.id }));
+        propose(call, &subject, &judged, &task.id)?;
         let facts = CompletionFacts { blocked: false, claimed_done: true, criteria: &judged.criteria };
         Ok(Out { state: completion(facts), task: task.id, status: task.status, criteria: judged.criteria, evidence })
     }
+}
+
+/// Proposes to publish, and before that to show what publication asks for beside the contract.
+fn propose(call: &mut Call<'_>, subject: &Subject, judged: &Judged, task: &TaskId) -> Result<(), Refusal> {
+    let needs = gate::publication_needs(call, subject, judged)?;
+    if !needs.is_empty() {
+        let names: Vec<String> = needs.iter().map(|id| format!("`{id}`")).collect();
+        let words = format!("publication asks for more, which is not shown: {}", names.join(", "));
+        call.warn("publication_needs", words);
+        let params = json!({ "task": task, "scope": "branch" });
+        call.propose("validate", "shows what publication needs as well", params);
+    }
+    call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": task }));
+    Ok(())
 }
 
 fn accepts(task: &Task, judged: &Judged) -> bool {

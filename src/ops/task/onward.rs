@@ -13,6 +13,8 @@ use super::needs;
 pub enum Came {
     /// Everything that was asked for has passed.
     Verified,
+    /// Nobody looked now: what the ledger says of it counts.
+    AsItStands,
     /// Something has not, or nobody looked yet.
     Unverified,
 }
@@ -39,7 +41,15 @@ pub fn propose(call: &mut Call<'_>, task: &Task, came: Came) -> Result<(), Refus
         TaskStatus::Claimed if !mine => {
             call.propose("task.show", "shows who holds it", json!({ "task": id }));
         }
-        TaskStatus::Claimed if came == Came::Verified => {
+        TaskStatus::Claimed if came == Came::AsItStands && task.rejections.exhausted.is_some() => {
+            let params = json!({
+                "task": id,
+                "reason": "finishing was refused too often",
+                "question": "What should be done about the criteria that are not met?",
+            });
+            call.propose("task.block", "asks a person, who decides how it goes on", params);
+        }
+        TaskStatus::Claimed if came != Came::Unverified => {
             call.propose("task.finish", "asks the gate", json!({ "task": id }));
         }
         TaskStatus::Claimed => call.propose("validate", "runs the checks that are due", json!({ "task": id })),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::domain::commitment::Commitment;
 use crate::domain::contract::Contract;
 use crate::domain::digest::Digest;
 use crate::domain::id::{AgentName, CommitmentId, SessionId, TaskId};
@@ -58,6 +59,9 @@ pub struct Whole {
     pub priority: u8,
     pub contract: Contract,
     pub contract_digest: Digest,
+    /// Its commitment's contract, which it is held to where it has no criteria of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_to: Option<Contract>,
     pub needs: Vec<TaskId>,
     /// Needed tasks that are not finished, computed over the whole board.
     pub blocked_by: Vec<TaskId>,
@@ -69,6 +73,9 @@ pub struct Whole {
     pub claim: Option<Claim>,
     pub fence: u64,
     pub block: Option<Block>,
+    /// Since when finishing is given up on: it was refused too often without progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exhausted: Option<Stamp>,
     pub completion: Option<Completion>,
     pub note: Option<String>,
     pub created_at: Stamp,
@@ -79,6 +86,9 @@ impl Whole {
     pub fn of(call: &Call<'_>, task: Task) -> Result<Self, Refusal> {
         Ok(Self {
             blocked_by: needs::unmet(call, &task)?,
+            held_to: held_to(call, &task)?,
+            exhausted: task.rejections.exhausted.filter(|_| !task.status.is_over()),
+            claim: task.claim.filter(|_| !task.status.is_over()),
             id: task.id,
             title: task.title,
             status: task.status,
@@ -91,7 +101,6 @@ impl Whole {
             parent: task.parent,
             children: task.children,
             commitment: task.commitment,
-            claim: task.claim,
             fence: task.fence,
             block: task.block,
             completion: task.completion,
@@ -100,6 +109,12 @@ impl Whole {
             updated_at: task.updated_at,
         })
     }
+}
+
+/// The commitment's contract, where that is what counts.
+fn held_to(call: &Call<'_>, task: &Task) -> Result<Option<Contract>, Refusal> {
+    let Some(id) = task.commitment.as_ref().filter(|_| task.contract.criteria.is_empty()) else { return Ok(None) };
+    Ok(call.load::<Commitment>(id)?.map(|held| held.value.contract))
 }
 
 /// A claim as it stands after a call.

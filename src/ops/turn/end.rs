@@ -169,7 +169,7 @@ fn look(call: &mut Call<'_>, input: &In, held: &Held<Task>) -> Result<Out, Refus
     let mut out = Out { state: Some(state), unmet: rejection.unmet(), ..let_go(why, Some(&task)) };
     match why {
         Why::Verified => call.propose("task.finish", "asks the gate", json!({ "task": task.id })),
-        Why::Unmet | Why::Corrective | Why::Exhausted => {
+        Why::Unmet | Why::Corrective | Why::AwaitsPerson | Why::Exhausted => {
             call.next.extend(rejection.refusal().proposals().iter().cloned());
         }
         _ => {}

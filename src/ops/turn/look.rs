@@ -76,6 +76,7 @@ pub fn facts(
         waits,
         has_own: subject.contract.requires_something(),
         claimed_done: task.completion.is_some(),
+        awaits_others: judged.awaits_others(),
         in_reach: unmet.is_empty() || unmet.iter().any(is_in_reach),
         is_shut: task.rejections.is_shut(unmet.len()) || (task.rejections.exhausted.is_some() && unmet.is_empty()),
         told_before,

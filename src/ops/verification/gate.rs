@@ -28,6 +28,8 @@ pub struct Judged {
     pub basis: Digest,
     /// Of each unmet criterion: its state, and the inputs that it was judged on.
     pub bases: Vec<Digest>,
+    /// Criteria that only others can show: a person's word, a signed receipt, another's judgement.
+    pub by_others: Vec<CriterionId>,
     /// A check that is under way.
     pub running: Option<Run>,
     /// The tree that it was judged on.
@@ -41,6 +43,16 @@ impl Judged {
 
     pub fn unmet_ids(&self) -> Vec<CriterionId> {
         unmet(&self.criteria).map(|state| state.id.clone()).collect()
+    }
+
+    /// Whether what is unmet is for others to show, all of it: no attempt of whoever works on it would change that.
+    pub fn awaits_others(&self) -> bool {
+        let unmet = self.unmet();
+        !unmet.is_empty() && unmet.iter().all(|state| self.is_by_others(state))
+    }
+
+    pub fn is_by_others(&self, state: &CriterionState) -> bool {
+        self.by_others.contains(&state.id)
     }
 
     /// The refusal as it is recorded.
@@ -88,7 +100,9 @@ fn judge_by(call: &Call<'_>, subject: &Subject, implicit: bool) -> Result<Judged
         fields.push(one.input.as_str().as_bytes());
     }
     let bases = unmet(&criteria).map(|state| basis_of(state, &assessed)).collect();
-    Ok(Judged { criteria, basis: fields.finish(), bases, running: running(call, subject)?, snapshot })
+    let by_others = subject.contract.criteria.iter().filter(|criterion| criterion.proof.is_by_others());
+    let by_others = by_others.map(|criterion| criterion.id.clone()).collect();
+    Ok(Judged { criteria, basis: fields.finish(), bases, by_others, running: running(call, subject)?, snapshot })
 }
 
 /// What one criterion was judged on. A check that only the profile requires is found by its name.
@@ -129,6 +143,18 @@ pub fn hold_to_required(
             criteria.push(as_criterion(call, subject, one));
         }
     }
+}
+
+/// Checks that the profile requires of what is published, which the accepted contract did not ask for and nothing shows.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn publication_needs(call: &Call<'_>, subject: &Subject, judged: &Judged) -> Result<Vec<CriterionId>, Refusal> {
+    let Some(profile) = subject.judge() else { return Ok(Vec::new()) };
+    let assessed = assess::look_up(call, subject, subject.due(true), &judged.snapshot)?;
+    let mut criteria = judged.criteria.clone();
+    hold_to_required(call, subject, &assessed, profile, &mut criteria);
+    Ok(unmet(&criteria[judged.criteria.len()..]).map(|state| state.id.clone()).collect())
 }
 
 fn as_criterion(call: &Call<'_>, subject: &Subject, one: &Assessed) -> CriterionState {

@@ -132,6 +132,7 @@ impl Integrity {
             }),
             regressed_at: None,
             waiver: None,
+            waits_for: None,
             by_person: true,
         })
     }

@@ -24,6 +24,8 @@ pub enum Reason {
     CheckRunning,
     /// Neither the contract nor the profile asks for anything.
     NothingRequired,
+    /// Only others can show what is unmet: a person, or who signs a receipt.
+    AwaitsPerson,
     /// It was refused too often without progress.
     Exhausted,
     /// A check cannot be run here.
@@ -36,9 +38,12 @@ impl Reason {
     pub const fn is_charged(self) -> bool {
         match self {
             Reason::Unmet | Reason::NothingRequired => true,
-            Reason::Blocked | Reason::WaitsForTask | Reason::CheckRunning | Reason::Exhausted | Reason::Unavailable => {
-                false
-            }
+            Reason::Blocked
+            | Reason::WaitsForTask
+            | Reason::CheckRunning
+            | Reason::AwaitsPerson
+            | Reason::Exhausted
+            | Reason::Unavailable => false,
         }
     }
 }
@@ -114,6 +119,8 @@ impl Rejection<'_> {
             Reason::WaitsForTask
         } else if self.judged.running.is_some() {
             Reason::CheckRunning
+        } else if self.judged.awaits_others() {
+            Reason::AwaitsPerson
         } else if self.task.rejections.is_shut(unmet) {
             Reason::Exhausted
         } else if self.judged.unmet().iter().any(|state| state.state == Standing::Unavailable) {
@@ -218,6 +225,7 @@ fn standing(state: &CriterionState) -> String {
             let first = state.last.as_ref().and_then(|last| last.reasons.first());
             format!("held: {}", first.map_or("", String::as_str))
         }
+        (Standing::NeverChecked, _) if state.by_person => "not attested yet: it waits for a person".to_owned(),
         (Standing::Failed, _) => "not met: its check failed".to_owned(),
         (other, _) => other.words().to_owned(),
     }
@@ -248,12 +256,17 @@ fn propose(refusal: Refusal, task: &Task, judged: &Judged, left: u32) -> Refusal
     if judged.unmet().is_empty() || left == 0 {
         return refusal.next("task.block", "asks a person", ask);
     }
-    let ids: Vec<_> = judged.unmet().iter().filter(|state| !state.by_person).map(|state| &state.id).collect();
+    let beyond = |state: &CriterionState| state.by_person || judged.is_by_others(state);
+    let ids: Vec<_> = judged.unmet().iter().filter(|state| !beyond(state)).map(|state| &state.id).collect();
     if ids.is_empty() && judged.unmet().iter().all(|state| integrity::is_held(state)) {
         return refusal.next("task.block", "asks a person, who alone can accept it", ask);
     }
     if ids.is_empty() {
-        return refusal.next("task.block", "asks a person, who alone can attest it", ask);
+        let why = match judged.unmet().iter().all(|state| state.by_person) {
+            true => "asks a person, who alone can attest it",
+            false => "asks a person, since others have to hand it in",
+        };
+        return refusal.next("task.block", why, ask);
     }
     let why = match judged.unmet().first().map(|state| (state.state, &state.last)) {
         Some((Standing::Stale, Some(last))) if !last.changed.is_empty() => {

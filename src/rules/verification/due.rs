@@ -56,6 +56,19 @@ impl Due {
             What::Proof(proof) | What::HandedIn(proof) => proof.kind().to_owned(),
         }
     }
+
+    /// What a row of results calls it: a check by its name, a proof by the criteria that rest on it.
+    pub fn row(&self) -> String {
+        match &self.what {
+            What::Proof(_) | What::HandedIn(_) if !self.criteria.is_empty() => named(&self.criteria),
+            What::Check { .. } | What::Undeclared { .. } | What::Proof(_) | What::HandedIn(_) => self.title(),
+        }
+    }
+}
+
+/// Criteria as one word of a row.
+pub fn named(criteria: &[CriterionId]) -> String {
+    criteria.iter().map(CriterionId::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Globs of the files that a verdict on `proof` speaks for; empty means the whole tree.

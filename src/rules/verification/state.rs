@@ -69,6 +69,9 @@ pub struct CriterionState {
     pub regressed_at: Option<Stamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiver: Option<Waiver>,
+    /// `person` while it waits for one's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<&'static str>,
     /// Whether only a person's word shows it: no run would help.
     #[serde(skip)]
     pub by_person: bool,
@@ -129,7 +132,7 @@ impl CriterionState {
     /// The same, waived if a person decided so: what is met needs no waiver.
     pub fn under(self, terms: &Terms, criterion: &Criterion, now: Stamp) -> Self {
         match terms.waiver(criterion, now).filter(|_| self.state != Standing::Met) {
-            Some(waiver) => Self { state: Standing::Waived, waiver: Some(waiver.clone()), ..self },
+            Some(waiver) => Self { state: Standing::Waived, waiver: Some(waiver.clone()), waits_for: None, ..self },
             None => self,
         }
     }
@@ -175,6 +178,7 @@ pub fn judge(criterion: &Criterion, found: &Found, bar: Bar) -> CriterionState {
         last: shown.and_then(|run| last(run, &found.changed, now)),
         regressed_at: found.regressed_at.filter(|_| state == Standing::Failed),
         waiver: None,
+        waits_for: None,
         by_person: false,
     }
 }
@@ -257,6 +261,7 @@ pub fn judge_attested(
         last: shown.map(|one| attested(one, changed, now)),
         regressed_at: None,
         waiver: None,
+        waits_for: (state != Standing::Met).then_some("person"),
         by_person: true,
     }
 }
@@ -368,6 +373,7 @@ mod tests {
             last: None,
             regressed_at: None,
             waiver: None,
+            waits_for: None,
             by_person: false,
         }
     }

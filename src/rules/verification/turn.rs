@@ -31,7 +31,7 @@ pub enum Decision {
 pub enum Why {
     /// Required criteria are not met.
     Unmet,
-    /// The tree was changed and nothing that is required was shown, or only others can show it: said once.
+    /// The tree was changed and nothing that is required was shown, or a tool for it is missing here: said once.
     Corrective,
     /// kctl was never set up here.
     NoLedger,
@@ -49,6 +49,8 @@ pub enum Why {
     Asked,
     BackgroundWork,
     CheckRunning,
+    /// Only others can show what is unmet: a person, or who signs a receipt.
+    AwaitsPerson,
     /// Its own criteria are met, and another task has to be finished first.
     WaitsForTask,
     Verified,
@@ -72,6 +74,7 @@ impl Why {
             | Why::Asked
             | Why::BackgroundWork
             | Why::CheckRunning
+            | Why::AwaitsPerson
             | Why::WaitsForTask
             | Why::Verified
             | Why::Exhausted
@@ -120,6 +123,8 @@ pub struct Facts {
     pub claimed_done: bool,
     /// The agent can do something about what is unmet: not only a person, or a tool that is missing here.
     pub in_reach: bool,
+    /// All that is unmet is for others to show.
+    pub awaits_others: bool,
     /// It was given up on, and there is no progress since.
     pub is_shut: bool,
     /// The end of this very turn was refused just now: it is told a second time.
@@ -140,6 +145,9 @@ pub const fn judge(facts: &Facts) -> Why {
     }
     if facts.unmet == 0 && required > 0 {
         return if facts.waits { Why::WaitsForTask } else { Why::Verified };
+    }
+    if facts.awaits_others {
+        return Why::AwaitsPerson;
     }
     if facts.is_shut {
         return Why::Exhausted;
@@ -193,6 +201,7 @@ fn standing(state: &CriterionState) -> String {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             text.push_str(&format!(", {}{more} changed since", named.join(", ")));
         }
+        Standing::NeverChecked if state.by_person => text.push_str(": it waits for a person"),
         // Findings stand in the tree as it is now: no check ended long ago.
         Standing::Suspicious if state.by_person => {
             text = format!("held: {}", last.reasons.first().map_or(String::new(), |reason| line(reason)));
@@ -287,6 +296,10 @@ mod tests {
             (second(Facts { claimed_done: true, ..nothing_shown }), Why::Unmet),
             (second(Facts { met: 1, ..nothing_shown }), Why::Unmet),
             (second(Facts { has_own: true, ..nothing_shown }), Why::Unmet),
+            // Only others could show it: no attempt is charged, however often it was refused before.
+            (Facts { awaits_others: true, in_reach: false, ..unmet }, Why::AwaitsPerson),
+            (Facts { awaits_others: true, is_shut: true, total: 9, ..unmet }, Why::AwaitsPerson),
+            (Facts { awaits_others: true, ..verified }, Why::Verified),
             // Only a person, or a tool that is not here, could show it: said once.
             (Facts { in_reach: false, ..unmet }, Why::Corrective),
             (second(Facts { in_reach: false, ..unmet }), Why::Exhausted),
@@ -330,6 +343,7 @@ mod tests {
             last,
             regressed_at: None,
             waiver: None,
+            waits_for: None,
             by_person: false,
         }
     }
