@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::place::{PROFILE, Place, proposed, text, write};
 
-fn opened(place: &Place, criteria: Value) -> String {
+fn opened(place: &Place, criteria: &Value) -> String {
     let params = json!({ "objective": "x", "criteria": criteria });
     text(&place.call("commit.open", params).expect("opened")["data"]["id"])
 }
@@ -44,7 +44,7 @@ fn a_criterion_that_a_task_has_through_its_commitment_is_met_through_the_task() 
     let place = Place::new();
     let ada = place.agent("ada");
     let source = "src=citation:src/lib.txt";
-    let commitment = opened(&place, json!([source, "look=attested:Well?"]));
+    let commitment = opened(&place, &json!([source, "look=attested:Well?"]));
     let task = ada.claimed(json!({ "title": "one", "commitment": commitment }));
     let tree = ada.workspace(&task);
     let listed = ada.ok("criterion.list", json!({ "task": task }));
@@ -85,7 +85,7 @@ fn a_criterion_that_a_task_has_through_its_commitment_is_met_through_the_task() 
 fn what_publication_asks_for_beside_the_contract_is_told_with_the_end() {
     let place = Place::with_profile(&format!("{PROFILE}\n[checks.lint]\nrun = [\"sh\", \"-c\", \"exit 1\"]\n"));
     let ada = place.agent("ada");
-    let commitment = opened(&place, json!(["w=file_exists:work.txt"]));
+    let commitment = opened(&place, &json!(["w=file_exists:work.txt"]));
     let task = ada.claimed(json!({ "title": "one", "commitment": commitment }));
     let tree = ada.workspace(&task);
     write(&tree.join("work.txt"), "x\n");
@@ -115,7 +115,7 @@ fn what_publication_asks_for_beside_the_contract_is_told_with_the_end() {
 fn a_finish_is_progress_and_where_things_stand_says_what_was_given_up_on() {
     let place = Place::new();
     let ada = place.agent("ada");
-    let commitment = opened(&place, json!(["w=file_exists:work.txt"]));
+    let commitment = opened(&place, &json!(["w=file_exists:work.txt"]));
     let task = ada.claimed(json!({ "title": "one", "commitment": commitment }));
     let tree = ada.workspace(&task);
     for _ in 0..5 {
