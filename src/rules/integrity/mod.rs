@@ -23,6 +23,7 @@ mod java;
 mod known;
 mod length;
 mod looser;
+mod markers;
 mod marks;
 mod model;
 mod options;
