@@ -182,7 +182,8 @@ fn what_is_proposed_helps_under_every_status() {
         (&ada, &blocked, "task.unblock"),
         (&bob, &blocked, "task.unblock"),
         (&ada, &asked, "task.unblock"),
-        (&ada, &finished, "publish"),
+        // With `branch` it is seen whether anything stands against publication.
+        (&ada, &finished, "validate"),
         (&bob, &finished, "task.show"),
         (&ada, &cancelled, "task.show"),
     ];

@@ -26,8 +26,7 @@ pub enum Came {
 pub fn propose(call: &mut Call<'_>, task: &Task, came: Came) -> Result<(), Refusal> {
     let id = &task.id;
     let now = call.now();
-    let claim = task.claim.as_ref();
-    let mine = claim.is_some_and(|claim| claim.session.is_some() && claim.session == call.caller.session);
+    let mine = is_mine(call, task);
     let live = task.live_claim(now).is_some();
     match task.status {
         TaskStatus::Open => match needs::unmet(call, task)?.first() {
@@ -65,6 +64,11 @@ pub fn propose(call: &mut Call<'_>, task: &Task, came: Came) -> Result<(), Refus
         }
     }
     Ok(())
+}
+
+/// Whether the caller's session has the claim, or had it when the task ended.
+pub fn is_mine(call: &Call<'_>, task: &Task) -> bool {
+    task.claim.as_ref().is_some_and(|claim| claim.session.is_some() && claim.session == call.caller.session)
 }
 
 /// Adds to a refusal what leads out of the block of `task`.

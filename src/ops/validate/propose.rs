@@ -48,7 +48,7 @@ pub(super) fn propose(
         if !verified && mends && !task.status.is_over() {
             call.propose("validate", "again, when that is mended", json!({ "task": id }));
         }
-        if task.status == TaskStatus::Finished {
+        if task.status == TaskStatus::Finished && onward::is_mine(call, &task) {
             propose_publication(call, id, Outcome { verified, publication_ready, scope });
         } else if verified || task.status != TaskStatus::Claimed {
             onward::propose(call, &task, onward::Came::Verified)?;
