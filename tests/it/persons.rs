@@ -1,5 +1,4 @@
 //! What only others can show, and what a newcomer is told on the way there.
-#![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 #![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
 
 use serde_json::{Value, json};
