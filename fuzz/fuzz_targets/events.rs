@@ -21,6 +21,9 @@ fn stream(event: &Event) -> Stream {
         Event::Workspace(_) => Stream::new(Kind::Workspace, "t-06yrbfwk8pev"),
         Event::Run(_) => Stream::new(Kind::Run, "e-1t0973yc2fyp"),
         Event::Publication(_) => Stream::new(Kind::Publication, "p-c6j97xrvx6g0"),
+        Event::Failure(_) => Stream::new(Kind::Failure, "t-06yrbfwk8pev"),
+        Event::Finding(_) => Stream::new(Kind::Finding, "f-c6j97xrvx6g0"),
+        Event::Action(_) => Stream::new(Kind::Action, "s-48nzrqk3cddk"),
     }
 }
 

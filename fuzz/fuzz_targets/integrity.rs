@@ -1,10 +1,10 @@
-//! The survey of changed test files: no bytes make it panic, and the same bytes are never found to differ from
-//! themselves.
+//! The survey of changed test files: no bytes make it panic, the same change gives the same findings, each of them in the
+//! file that changed and no more than may be listed, and a file that did not change gives none (it is not even surveyed).
 //!
 //! The first byte chooses the language; a NUL separates what the base has from what the candidate has.
 #![no_main]
 
-use kctl::rules::integrity::{Changed, Checks, Side, findings, known, paired};
+use kctl::rules::integrity::{Changed, Checks, MAX_FINDINGS, Side, findings, known, paired};
 use libfuzzer_sys::fuzz_target;
 
 const PATHS: [&str; 10] = [
@@ -31,7 +31,11 @@ fuzz_target!(|input: &[u8]| {
     };
     let look = |files: &[Changed]| known(files, findings(&paired(files), &Checks::default()));
     let changed = files(old, new);
-    assert_eq!(look(&changed), look(&changed), "twice the same");
+    let found = look(&changed);
+    assert_eq!(found, look(&changed), "twice the same");
+    assert!(found.len() <= MAX_FINDINGS + 1, "{} findings", found.len());
+    let elsewhere = found.iter().find(|one| !one.finding.path.is_empty() && one.finding.path != path);
+    assert!(elsewhere.is_none(), "in a file that did not change: {elsewhere:?}");
     let same = look(&files(old, old));
     assert!(same.is_empty(), "nothing changed, and yet: {same:?}");
 });
