@@ -17,6 +17,11 @@ pattern!(HINT, r"`((?:-p \S+ )?--(?:lib|doc|(?:test|bin|example|bench) \S+))`");
 pattern!(PANIC, r"^\s*thread '(.*?)'(?: \(\d+\))? panicked at (.*)$");
 pattern!(SIGNAL, r"\(signal: (\d+)");
 
+pattern!(OLD_ASSERT, r"(?s)^assertion failed: `\(left (\S+) right\)`\n\s*left: `.*?`,\n\s*right: `.*?`(?:: (.*))?$");
+
+/// How many lines the message of an older panic may take.
+const MAX_OLD_LINES: usize = 40;
+
 /// One test binary's part of the output.
 #[derive(Default)]
 struct Target {
@@ -188,7 +193,7 @@ pub fn cause(lines: &[&str]) -> Option<(String, String)> {
         .filter(|(_, line)| line.contains(" panicked at "))
         .find_map(|(at, line)| PANIC.captures(line).map(|found| (at, found[2].to_owned())));
     if let Some((at, rest)) = panic {
-        let (message, place) = panic_parts(&rest, lines.get(at + 1).copied().unwrap_or_default());
+        let (message, place) = panic_parts(&rest, &lines[at + 1..]);
         let file = path::stable(place.split(':').next().unwrap_or_default());
         let own = if path::is_library(place.as_str()) { String::new() } else { file };
         return Some((format!("panic: {} @{own}", panic_cause(&message)), own));
@@ -213,10 +218,28 @@ fn panic_cause(message: &str) -> String {
     }
 }
 
-/// Splits `src/a.rs:1:2:` + next line, or the older `'message', src/a.rs:1:2`.
-fn panic_parts(rest: &str, next: &str) -> (String, String) {
-    match rest.strip_prefix('\'').and_then(|rest| rest.rsplit_once("', ")) {
-        Some((message, place)) => (message.to_owned(), place.to_owned()),
-        None => (next.trim().to_owned(), rest.trim_end_matches(':').to_owned()),
+/// Splits `src/a.rs:1:2:` + next line, or what Rust printed before 1.73: `'message', src/a.rs:1:2`, on one or more lines.
+fn panic_parts(rest: &str, below: &[&str]) -> (String, String) {
+    let Some(quoted) = rest.strip_prefix('\'') else {
+        return (below.first().map_or("", |line| line.trim()).to_owned(), rest.trim_end_matches(':').to_owned());
+    };
+    let mut message = quoted.to_owned();
+    for line in below.iter().take(MAX_OLD_LINES) {
+        if message.contains("', ") {
+            break;
+        }
+        message = format!("{message}\n{}", line.trim());
     }
+    let (message, place) = message.rsplit_once("', ").unwrap_or((message.as_str(), ""));
+    (today(message), place.to_owned())
+}
+
+/// `assertion failed: `(left == right)`` with its values and its text is what Rust says in other words since 1.73.
+fn today(message: &str) -> String {
+    let Some(compared) = OLD_ASSERT.captures(message) else {
+        return message.lines().next().unwrap_or_default().to_owned();
+    };
+    let told = compared.get(2).map_or("", |told| told.as_str()).lines().next().unwrap_or_default();
+    let head = format!("assertion `left {} right` failed", &compared[1]);
+    if told.is_empty() { head } else { format!("{head}: {told}") }
 }

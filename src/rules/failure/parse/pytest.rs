@@ -7,7 +7,7 @@ use crate::rules::failure::text::Text;
 use crate::rules::failure::{path, python};
 use std::collections::HashMap;
 
-pattern!(HEADER, r"^_{3,} (?:ERROR at (?:setup|teardown) of )?(.+?) _{3,}$");
+pattern!(HEADER, r"^_{3,} (ERROR at (?:setup|teardown) of )?(.+?) _{3,}$");
 pattern!(RULE, r"^=+ (.+?) =+$");
 pattern!(E_LINE, r"^E\s+(\S.*)$");
 pattern!(LOCATION, r"^(\S.*?\.py):(\d+): ?(.*)$");
@@ -23,6 +23,8 @@ pattern!(
 );
 
 struct Section {
+    /// A fixture failed, before or after the test.
+    around: bool,
     file: Option<(String, Option<u32>)>,
     told: String,
 }
@@ -71,14 +73,15 @@ fn sections(text: &Text<'_>) -> HashMap<String, Vec<Section>> {
                 line.starts_with("===") && RULE.is_match(line) || line.starts_with("___") && HEADER.is_match(line)
             })
             .unwrap_or(text.lines.len());
-        all.entry(header[1].to_owned()).or_default().push(section(&text.lines[at + 1..end]));
+        let around = header.get(1).is_some();
+        all.entry(header[2].to_owned()).or_default().push(section(&text.lines[at + 1..end], around));
         text.claim(at, end);
         at = end;
     }
     all
 }
 
-fn section(lines: &[&str]) -> Section {
+fn section(lines: &[&str], around: bool) -> Section {
     let captured =
         lines.iter().position(|line| line.starts_with("---") && line.contains("Captured")).unwrap_or(lines.len());
     let lines = &lines[..captured];
@@ -100,7 +103,7 @@ fn section(lines: &[&str]) -> Section {
         .unwrap_or_default();
     let file =
         places.iter().find(|(file, _, _)| !path::is_library(file)).map(|(file, line, _)| (path::stable(file), *line));
-    Section { file, told }
+    Section { around, file, told }
 }
 
 /// A line that names a failed test: summary, verbose or xdist.
@@ -133,17 +136,24 @@ fn split_summary(rest: &str) -> (&str, &str) {
 fn push(found: &mut Found, sections: &mut HashMap<String, Vec<Section>>, is_error: bool, id: &str, said: &str) {
     let (file, name) = id.split_once("::").unwrap_or((id, ""));
     let section_name = if name.is_empty() { format!("ERROR collecting {file}") } else { name.replace("::", ".") };
-    let section = take(sections, &section_name, &path::stable(file));
+    let section = take(sections, &section_name, &path::stable(file), is_error && !name.is_empty());
     let told = section.as_ref().map(|one| one.told.clone()).filter(|told| !told.is_empty());
     let line = section.and_then(|one| one.file).and_then(|(_, line)| line);
     let told = told.unwrap_or_else(|| said.to_owned());
-    add(found, &dotted(file, name), &path::stable(file), line, &told, is_error && name.is_empty());
+    let phase = match (is_error, name.is_empty()) {
+        (true, true) => Phase::Collect,
+        (true, false) => Phase::Around,
+        (false, _) => Phase::Call,
+    };
+    add(found, &dotted(file, name), &path::stable(file), line, &told, phase);
 }
 
-/// Takes the section of this name, of the same file where several have it.
-fn take(sections: &mut HashMap<String, Vec<Section>>, name: &str, file: &str) -> Option<Section> {
+/// Takes the section of this name and phase, of the same file where several have it.
+fn take(sections: &mut HashMap<String, Vec<Section>>, name: &str, file: &str, around: bool) -> Option<Section> {
     let list = sections.get_mut(name)?;
-    let at = list.iter().position(|one| one.file.as_ref().is_some_and(|(place, _)| place == file)).unwrap_or(0);
+    let of_phase = |one: &Section| one.around == around;
+    let of_file = |one: &Section| of_phase(one) && one.file.as_ref().is_some_and(|(place, _)| place == file);
+    let at = list.iter().position(of_file).or_else(|| list.iter().position(of_phase)).unwrap_or(0);
     let one = (at < list.len()).then(|| list.remove(at));
     if list.is_empty() {
         sections.remove(name);
@@ -155,18 +165,28 @@ fn take(sections: &mut HashMap<String, Vec<Section>>, name: &str, file: &str) ->
 fn leftover(found: &mut Found, name: &str, section: Section) {
     let (file, line) = section.file.unwrap_or_default();
     if let Some(collected) = name.strip_prefix("ERROR collecting ") {
-        add(found, &dotted(collected, ""), &path::stable(collected), line, &section.told, true);
+        add(found, &dotted(collected, ""), &path::stable(collected), line, &section.told, Phase::Collect);
     } else {
-        add(found, &dotted(&file, name), &file, line, &section.told, false);
+        let phase = if section.around { Phase::Around } else { Phase::Call };
+        add(found, &dotted(&file, name), &file, line, &section.told, phase);
     }
 }
 
-fn add(found: &mut Found, id: &str, file: &str, line: Option<u32>, told: &str, collecting: bool) {
-    let draft = match python::missing_module(told).filter(|_| collecting) {
-        Some(module) => Draft::new(Kind::MissingModule, module),
-        None if collecting => Draft::test(id).cause(format!("collect {}", python::cause(told)).trim_end()),
-        None if told.is_empty() => Draft::test(id),
-        None => Draft::test(id).cause(python::cause(told)),
+/// When a test failed: while its file was imported, while it ran, or in a fixture before or after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Collect,
+    Call,
+    Around,
+}
+
+fn add(found: &mut Found, id: &str, file: &str, line: Option<u32>, told: &str, phase: Phase) {
+    let cause = if told.is_empty() { String::new() } else { python::cause(told) };
+    let draft = match (phase, python::missing_module(told)) {
+        (Phase::Collect, Some(module)) => Draft::new(Kind::MissingModule, module),
+        (Phase::Collect, None) => Draft::test(id).cause(format!("collect {cause}").trim_end()),
+        (Phase::Around, _) => Draft::test(id).cause(format!("setup or teardown: {cause}").trim_end()),
+        (Phase::Call, _) => Draft::test(id).cause(cause),
     };
     found.push(draft.at(file, line).message(told));
 }

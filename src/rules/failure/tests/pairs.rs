@@ -25,11 +25,19 @@ fn warnings_and_build_noise_around_a_failed_test() {
 #[test]
 fn old_and_new_panic_wording() {
     let new = cargo("0.1", "1", 5, "3");
-    let old = new.replace(
-        "thread 'cart::sum' (1) panicked at src/cart.rs:5:9:\nassertion `left == right` failed\n",
-        "thread 'cart::sum' panicked at 'assertion `left == right` failed', src/cart.rs:5:9\n",
+    let old = |message: &str| {
+        new.replace(
+            "thread 'cart::sum' (1) panicked at src/cart.rs:5:9:\nassertion `left == right` failed\n  left: 3\n right: 9\n",
+            &format!("thread 'cart::sum' panicked at '{message}', src/cart.rs:5:9\n"),
+        )
+    };
+    same(&new, &old("assertion failed: `(left == right)`\n  left: `3`,\n right: `9`"));
+    let told = new.replace("` failed\n", "` failed: a sum\n");
+    same(&told, &old("assertion failed: `(left == right)`\n  left: `3`,\n right: `9`: a sum"));
+    same(
+        &new.replace("assertion `left == right` failed\n  left: 3\n right: 9\n", "boom, it's over\n"),
+        &old("boom, it's over"),
     );
-    same(&new, &old);
 }
 
 #[test]

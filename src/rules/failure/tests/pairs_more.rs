@@ -184,3 +184,15 @@ fn a_pass_and_a_failure() {
         "1 passed in 0.1s\n[exit 0]",
     );
 }
+
+#[test]
+fn one_exception_in_a_test_and_in_its_fixture() {
+    let summary = |word: &str| format!("{word} t/test_x.py::test_a - RuntimeError: no database\n1 {word} in 0.1s\n");
+    different(&summary("ERROR"), &summary("FAILED"));
+    let section = |header: &str, word: &str| {
+        format!(
+            "=== {word}S ===\n____ {header}test_a ____\n\n    def db():\n>       raise RuntimeError('no database')\nE       RuntimeError: no database\n\nt/test_x.py:4: RuntimeError\n=== 1 {word} in 0.10s ===\n"
+        )
+    };
+    different(&section("ERROR at setup of ", "error"), &section("", "failed"));
+}

@@ -60,7 +60,7 @@ fn pytest_gives_failures_errors_and_counts() {
         items(PYTEST),
         [
             "test:tests.test_a.TestCart.test_add[1-2] = AssertionError: sum of <v>",
-            "test:tests.test_b.test_needs = fixture 'db' not found",
+            "test:tests.test_b.test_needs = setup or teardown: fixture 'db' not found",
         ]
     );
     assert_eq!(counts(PYTEST), (1, 2, 1));
