@@ -74,6 +74,28 @@ fn a_file_that_is_read_again_and_again_is_listed_once_and_then_pointed_at() {
     assert_eq!(host.advice_on("README.md"), "go_on", "that nothing is there is new as well");
 }
 
+/// `loop-04`: much is done, all of it new, and nothing comes of it. The agent is told; so is whoever looks at the session,
+/// which looks alive by its lease.
+#[test]
+fn much_activity_without_progress_is_told_to_the_agent_and_shown_to_who_looks_on() {
+    let place = Place::new();
+    let host = Host::new(&place);
+    let task = host.agent.claimed(json!({ "title": "one" }));
+    let shown = || {
+        let work = host.agent.ok("status", json!({}))["work"][0]["unmoved"].clone();
+        (work, host.agent.ok("session.list", json!({}))["items"][0]["unmoved"].clone())
+    };
+    let advice: Vec<String> = (0..=200).map(|n| host.advice_on(&format!("f{n}"))).collect();
+    assert_eq!(advice.iter().filter(|advice| *advice != "go_on").collect::<Vec<_>>(), ["unmoved"]);
+    assert_eq!(advice[200], "unmoved");
+    assert_eq!(shown(), (json!(200), json!(200)));
+    host.agent.ok("session.renew", json!({}));
+    assert_eq!(shown(), (json!(200), json!(200)), "a lease that is renewed is no progress");
+    host.agent.ok("task.block", json!({ "task": task, "reason": "stuck", "question": "what now?" }));
+    host.read("f201");
+    assert_eq!(shown(), (json!(null), json!(0)), "a question that was asked is");
+}
+
 /// Each call is a process of its own, and replays nothing but what was recorded.
 #[test]
 fn a_resumed_session_is_answered_as_a_live_one() {
