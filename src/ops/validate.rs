@@ -21,13 +21,14 @@ use crate::ops::custody;
 use crate::ops::op::{Op, Span};
 use crate::ops::verification::assess;
 use crate::ops::verification::baseline::{self, Against, Newly};
+use crate::ops::verification::beside;
 use crate::ops::verification::execute;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
 use crate::rules::inputs;
 use crate::rules::near::near;
 use crate::rules::verification::due::{Due, What, in_order};
-use crate::rules::verification::state::{CriterionState, Standing};
+use crate::rules::verification::state::{AGREEING_RUNS, CriterionState, Standing};
 
 mod propose;
 
@@ -207,6 +208,9 @@ pub struct How {
 pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How) -> Result<Done, Refusal> {
     let before = assess::snapshot(call, subject)?;
     warn_of_links(call, subject, &due, &before);
+    for (code, words) in beside::warnings(call, subject, &due, &before) {
+        call.warn(code, words);
+    }
     let assessed = assess::look_up(call, subject, due, &before)?;
     let base = if how.baseline {
         let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
@@ -218,6 +222,7 @@ pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How
     // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
     let after = if done.ran() { assess::snapshot(call, subject)? } else { before };
     warn_of_uncounted(call, &done.came);
+    warn_of_again(call, &done.again);
     let bound = done.bound;
     let mut results = Vec::new();
     for (due, came) in done.came {
@@ -242,6 +247,18 @@ fn warn_of_uncounted(call: &mut Call<'_>, came: &[(Due, Came)]) {
         let words = "passed, and no count of its tests can be read, so that tests left out go unnoticed: \
             set `parser` or `report` for it, or `min_tests` to make a count required";
         call.warn("tests_not_counted", format!("{} {words}", names.join(", ")));
+    }
+}
+
+/// Says why a check ran more often than was asked for.
+fn warn_of_again(call: &mut Call<'_>, again: &[(String, u32)]) {
+    for (check, runs) in again {
+        let times = if *runs == 1 { "once".to_owned() } else { format!("{runs} times") };
+        let words = format!(
+            "`{check}` passed and failed on exactly these inputs, so it was run again, {times}: it is believed when \
+             {AGREEING_RUNS} runs in a row agree"
+        );
+        call.warn("run_again", words);
     }
 }
 

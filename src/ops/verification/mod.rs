@@ -2,6 +2,7 @@
 
 pub mod assess;
 pub mod baseline;
+pub mod beside;
 pub mod execute;
 pub mod gate;
 pub mod integrity;
