@@ -23,6 +23,7 @@ use crate::ops::verification::assess;
 use crate::ops::verification::baseline::{self, Against, Newly};
 use crate::ops::verification::beside;
 use crate::ops::verification::execute;
+use crate::ops::verification::gap;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
 use crate::rules::inputs;
@@ -30,6 +31,7 @@ use crate::rules::near::near;
 use crate::rules::verification::due::{Due, What, in_order};
 use crate::rules::verification::state::{AGREEING_RUNS, CriterionState, Standing};
 
+mod ad_hoc;
 mod propose;
 
 use propose::{Outcome, propose};
@@ -62,6 +64,9 @@ pub struct In {
     /// Run the checks on the accepted base as well, and say what is a regression and what failed before
     #[serde(default)]
     baseline: bool,
+    /// Only this command, for bash, run and recorded as a check is: what it says is asserted and shows no criterion
+    #[serde(default)]
+    run: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +81,9 @@ pub enum Scope {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Shown {
     check: String,
+    /// A command of the caller's own.
+    #[serde(skip)]
+    is_ad_hoc: bool,
     verdict: Verdict,
     /// Whether nothing was run because evidence for exactly these inputs was there.
     fresh: bool,
@@ -157,6 +165,7 @@ impl Op for Validate {
         ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
         ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
         ("kctl validate t-7k2 --baseline", "what this work broke, and what was broken before"),
+        ("kctl validate t-7k2 --run 'cargo test parse'", "a command of your own, recorded; it is no evidence"),
     ];
     type In = In;
     type Out = Out;
@@ -178,7 +187,10 @@ impl Op for Validate {
         } else {
             Scope::Branch
         });
-        let due = wanted(&subject, scope, &input)?;
+        let due = match &input.run {
+            Some(run) => vec![ad_hoc::due(call, &subject, run, &input)?],
+            None => wanted(&subject, scope, &input)?,
+        };
         let done = carry_out(call, &subject, due, How { rerun: input.rerun, baseline: input.baseline })?;
         answer(call, &subject, scope, done)
     }
@@ -210,6 +222,9 @@ pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How
     warn_of_links(call, subject, &due, &before);
     for (code, words) in beside::warnings(call, subject, &due, &before) {
         call.warn(code, words);
+    }
+    if let Some(words) = gap::words(call, subject, &before)? {
+        call.warn("gate_gap", words);
     }
     let assessed = assess::look_up(call, subject, due, &before)?;
     let base = if how.baseline {
@@ -359,6 +374,7 @@ fn against(
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
     Shown {
         check: due.row(),
+        is_ad_hoc: due.is_ad_hoc(),
         verdict,
         fresh: false,
         seconds: 0.0,
@@ -377,6 +393,7 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     let record = run.record.as_ref().expect("a finished run has a record");
     Shown {
         check: due.row(),
+        is_ad_hoc: due.is_ad_hoc(),
         verdict: run.verdict().unwrap_or(record.verdict),
         fresh,
         seconds: record.ended.ms().saturating_sub(record.started.ms()).max(0) as f64 / 1000.0,
@@ -429,10 +446,12 @@ fn answer(
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state.is_settled());
     // That limits are kept shows nothing of what was asked for.
     let is_limits = |id: &CriterionId| id.as_str() == LIMITS;
-    let something = results.iter().any(|shown| !matches!(shown.criteria.as_slice(), [only] if is_limits(only)))
+    let asked = results.iter().filter(|shown| !shown.is_ad_hoc);
+    let is_ad_hoc = results.iter().any(|shown| shown.is_ad_hoc);
+    let something = asked.map(|shown| shown.criteria.as_slice()).any(|of| !matches!(of, [only] if is_limits(only)))
         || criteria.iter().any(|state| !is_limits(&state.id));
     let verified = shown_pass && met && something;
-    let publication_ready = verified && candidate.clean && scope == Scope::Branch;
+    let publication_ready = verified && !is_ad_hoc && candidate.clean && scope == Scope::Branch;
     propose(call, subject, &results, &criteria, Outcome { verified, publication_ready, scope })?;
     Ok(Out {
         scope,

@@ -120,6 +120,9 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
         let unavailable = Some(format!("the profile declares no check `{check}`"));
         return Ok(Found { unavailable, ..Found::default() });
     }
+    if due.is_ad_hoc() {
+        return Ok(Found { under_claim: true, ..Found::default() });
+    }
     let by_name = Query { name: Some(due.key.clone()), limit: MAX_LOOKED_AT, ..Query::all(Kind::Run) };
     let on_input = Query { owner: Some(input.to_string()), ..by_name.clone() };
     let on_input = call.query::<Run>(&on_input)?.into_iter().map(|held| held.value);

@@ -127,6 +127,9 @@ pub fn finish(
     let finding = reading::judge(finding, &read);
     call.world.progress.ended(name.as_str(), finding.verdict.name());
     let mut record = record(call, subject, finding, (one.input.clone(), input_after), seen.after)?;
+    if one.due.is_ad_hoc() {
+        record.strength = Strength::Asserted;
+    }
     keep_outcome(call, &mut record, seen.outcome)?;
     reading::keep(&mut record, read);
     record.isolation = Some(match check.isolation {

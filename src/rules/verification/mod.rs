@@ -2,6 +2,7 @@
 
 pub mod due;
 pub mod exits;
+pub mod gap;
 pub mod named;
 pub mod proofs;
 pub mod receipt;
