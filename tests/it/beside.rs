@@ -1,5 +1,4 @@
 //! What a check goes by that the digest of the tree does not hold: programs that nobody else has, files that git ignores.
-#![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
