@@ -71,6 +71,33 @@ fn a_program_that_nobody_tracks_is_an_input_by_its_content_and_is_said_to_be_nob
     }
 }
 
+/// `false_done-21` itself: the script of the root's work tree, called from a workspace, tests the root's tree.
+#[test]
+fn a_script_of_another_work_tree_is_not_run_and_shows_nothing() {
+    let place = Place::with_profile("version = 1\n");
+    let script = place.repo.join("scripts/test.sh");
+    write(&script, "cd \"$(dirname \"$0\")/..\"\ntest ! -e broken\n");
+    let profile = |run: &str| format!("version = 1\n[checks.own]\nrun = '''{run}'''\nisolation = \"none\"\n");
+    place.write(".decapod/kctl.toml", &profile(&format!("sh '{}'", script.display())));
+    place.commit("a script, by its place");
+    place.git(&["push", "-q", "origin", "main"]);
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["o=check:own"] }));
+    let tree = ada.workspace(&task);
+    write(&tree.join("broken"), "");
+    place.commit_in(&tree, "break");
+    let shown = ada.ok("validate", json!({ "task": task }));
+    let row = &shown["results"][0];
+    assert_eq!((&row["verdict"], &row["evidence"]), (&json!("error"), &json!(null)), "{shown:#}");
+    assert!(row["reasons"].to_string().contains("another work tree"), "{row:#}");
+    assert_eq!((&shown["verified"], &shown["criteria"][0]["state"]), (&json!(false), &json!("never_checked")));
+    ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task, "summary": "done" }));
+    let own = ada.ok("validate", json!({ "task": task, "run": format!("sh {}", "scripts/test.sh") }));
+    assert_eq!(own["results"][0]["verdict"], "fail", "the script of the tree itself tests the tree: {own:#}");
+    // In the root's own tree it is the tree's own script.
+    assert_eq!(came(&validate(&place), "own"), ("pass".into(), false));
+}
+
 /// What managers of tools put somewhere is the toolchain: nothing is said, and an upgrade does not stale everything.
 #[test]
 fn a_tool_that_a_manager_keeps_is_no_file_of_the_project() {

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::domain::digest::Digest;
 use crate::domain::path::TreePath;
 use crate::domain::profile::Check;
+use crate::domain::refusal::Refusal;
 use crate::domain::tree::Snapshot;
 use crate::ops::call::Call;
 use crate::ports::paths::There;
 use crate::rules::verification::due::{Due, What};
 use crate::rules::verification::named;
 
-use super::subject::Subject;
+use super::subject::{Subject, open_workspaces};
 
 /// The largest program whose content is read, in bytes.
 const MAX_PROGRAM_BYTES: u64 = 64 * 1024 * 1024;
@@ -24,6 +25,8 @@ pub struct Own {
     pub content: String,
     /// It lies in the tree, where git ignores it.
     is_inside: bool,
+    /// Where it is, with every link followed.
+    at: PathBuf,
 }
 
 /// Where something is, beside the snapshot.
@@ -45,7 +48,26 @@ pub fn own(call: &Call<'_>, work_tree: &Path, check: &Check, snapshot: &Snapshot
         Ok(bytes) => Digest::of(&bytes?).to_string(),
         Err(why) => why,
     };
-    Some(Own { name, content, is_inside })
+    Some(Own { name, content, is_inside, at })
+}
+
+/// Why `check` is not run in the subject's tree: its program is that of another work tree of this repository. One that
+/// finds its files from where it lies would judge that tree, and its verdict would be taken for one about this.
+pub fn of_another_tree(
+    call: &Call<'_>,
+    subject: &Subject,
+    check: &Check,
+    snapshot: &Snapshot,
+) -> Result<Option<String>, Refusal> {
+    let Some(own) = own(call, &subject.work_tree, check, snapshot).filter(|own| !own.is_inside) else {
+        return Ok(None);
+    };
+    let common_dir = call.repository()?.place().common_dir.clone();
+    let root = common_dir.file_name().filter(|name| *name == ".git").and(common_dir.parent()).map(Path::to_owned);
+    let others = open_workspaces(call)?.into_iter().map(|workspace| PathBuf::from(workspace.path)).chain(root);
+    let is_below = |top: PathBuf| call.world.paths.reach(&top).is_ok_and(|top| own.at.starts_with(top.real));
+    let words = "is of another work tree of this repository, and may judge that one: write it from the top of the tree";
+    Ok(others.into_iter().any(is_below).then(|| format!("its program `{}` {words}", own.name)))
 }
 
 /// The file that `word` names, unless the snapshot speaks for it or it is a tool.

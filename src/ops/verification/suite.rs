@@ -12,6 +12,7 @@ use crate::rules::verification::due::{Due, What};
 use crate::rules::verification::state::{flaky, run_again};
 
 use super::assess::{self, Assessed};
+use super::beside;
 use super::execute::{self, Begun, Seen};
 use super::subject::Subject;
 use super::supervise;
@@ -154,6 +155,11 @@ impl Suite<'_> {
         }
         if let Some(step) = self.needs(&one.due) {
             return Ok(step);
+        }
+        if let What::Check { check, .. } = &one.due.what
+            && let Some(why) = beside::of_another_tree(call, self.subject, check, self.before)?
+        {
+            return Ok(Step::Came(Came::NotRun(Verdict::Error, why)));
         }
         if one.is_answered(self.subject.fence) && !(self.rerun && one.due.is_run()) {
             let run = one.found.fresh.clone().expect("what is fresh was found");
