@@ -44,8 +44,10 @@ impl Board {
         }
     }
 
-    pub fn start(&mut self, what: &str, now: Instant) {
+    /// Until it says something itself, its row says why it is run `again`.
+    pub fn start(&mut self, what: &str, again: Option<&str>, now: Instant) {
         *self.state(what) = State::Running(now);
+        self.row(what).said = again.unwrap_or_default().to_owned();
     }
 
     /// How long it ran, if it did.
@@ -202,7 +204,7 @@ mod tests {
     fn a_row_says_where_its_check_stands_and_the_last_it_said() {
         let (mut board, start) = (Board::default(), Instant::now());
         board.plan(&["build".to_owned(), "test".to_owned()]);
-        board.start("build", start);
+        board.start("build", None, start);
         board.output("build", "one\ntwo\r\n\n\x1b[31mthree\x1b[0m \u{202e}and");
         let shown = board.lines(80, 10, after(start, 1_500));
         assert_eq!(shown, ["build  runs 1.5 s        three and", "test   waits"]);
@@ -212,14 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn a_row_says_why_its_check_is_run_again_until_it_says_something_itself() {
+        let (mut board, start) = (Board::default(), Instant::now());
+        board.start("test", Some("it failed before"), start);
+        assert_eq!(board.lines(80, 10, start), ["test  runs 0.0 s        it failed before"]);
+        board.output("test", "one\n");
+        assert_eq!(board.lines(80, 10, start), ["test  runs 0.0 s        one"]);
+        board.end("test", "pass", start);
+        board.start("test", None, start);
+        assert_eq!(board.lines(80, 10, start), ["test  runs 0.0 s"]);
+    }
+
+    #[test]
     fn what_happened_on_the_base_stands_beside_it() {
         let (mut board, start) = (Board::default(), Instant::now());
         board.on_base = true;
         assert_eq!(board.title("test"), "test (base)");
-        board.start("test", start);
+        board.start("test", None, start);
         board.end("test", "pass", start);
         board.on_base = false;
-        board.start("test", start);
+        board.start("test", None, start);
         assert_eq!(board.lines(80, 10, start), ["test  base: pass 0.0 s        runs 0.0 s"]);
     }
 
@@ -227,7 +241,7 @@ mod tests {
     fn a_table_stays_within_the_screen_and_shows_what_runs() {
         let (mut board, start) = (Board::default(), Instant::now());
         board.plan(&(0..50).map(|n| format!("check-{n:02}")).collect::<Vec<_>>());
-        board.start("check-40", start);
+        board.start("check-40", None, start);
         board.output("check-40", &"x".repeat(10_000));
         let lines = board.lines(30, 5, start);
         assert_eq!(lines.len(), 5, "{lines:?}");

@@ -99,11 +99,12 @@ impl Progress for TerminalProgress {
         locked(&self.shared.board).on_base = is_on_base;
     }
 
-    fn started(&self, what: &str, command: &str) {
+    fn started(&self, what: &str, command: &str, again: Option<&str>) {
         self.tick();
         self.change(|board| {
-            board.start(what, Instant::now());
-            Some(format!("{}: {}", board.title(what), board.plain(command)))
+            board.start(what, again, Instant::now());
+            let why = again.map(|why| format!(" ({})", board.plain(why))).unwrap_or_default();
+            Some(format!("{}: {}{why}", board.title(what), board.plain(command)))
         });
     }
 

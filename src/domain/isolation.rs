@@ -25,7 +25,15 @@ pub struct Isolation {
     pub why: String,
 }
 
+/// What no tier but `bwrap` holds, in one wording wherever it is told.
+pub const MAY_LEAVE: &str = "a kctl that is killed may leave processes behind";
+
 impl Isolation {
+    /// Where the profile asks that a check is not shut in.
+    pub fn unasked() -> Self {
+        Self::none(format!("the profile asks for none: nothing is held, and {MAY_LEAVE}"))
+    }
+
     pub fn none(why: impl Into<String>) -> Self {
         Self { tier: Tier::None, network: true, why: why.into() }
     }

@@ -29,3 +29,22 @@ pub struct Snapshot {
     /// Whether head commit, index and files on disk agree and nothing is untracked. Told by the same walk.
     pub clean: bool,
 }
+
+impl Snapshot {
+    /// Whether `path` is an entry, has entries below it, or lies in a link or a repository that is one. The top is.
+    pub fn speaks_for(&self, path: &[u8]) -> bool {
+        if path.is_empty() {
+            return true;
+        }
+        let find = |path: &[u8]| self.entries.binary_search_by(|entry| entry.path.as_bytes().cmp(path));
+        let below = [path, b"/"].concat();
+        let first = find(&below).unwrap_or_else(|at| at);
+        let has_below = self.entries.get(first).is_some_and(|entry| entry.path.as_bytes().starts_with(&below));
+        let mut ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        let in_entry = ends.any(|end| {
+            let above = find(&path[..end]).ok().map(|at| self.entries[at].mode);
+            matches!(above, Some(MODE_SYMLINK | MODE_REPOSITORY))
+        });
+        find(path).is_ok() || has_below || in_entry
+    }
+}

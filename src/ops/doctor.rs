@@ -4,16 +4,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::effect::{Custody, Effect};
+use crate::domain::isolation::MAY_LEAVE;
+use crate::domain::profile::IsolationWish;
 use crate::domain::refusal::Refusal;
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
+use crate::ops::check::declared::{self, Declared};
 use crate::ops::fault;
 use crate::ops::hooks;
 use crate::ops::op::{Needs, Op};
 use crate::ops::tools;
+use crate::ops::verification::subject::Subject;
+use crate::ops::verification::{assess, beside};
 use crate::ports::ledger::LedgerFault;
 use crate::ports::runner::{Sandbox, Tier};
 use crate::rules::adoption::hooks::{GateStatus, status as hook_status};
+use crate::rules::verification::due::Due;
 
 /// How far the clock may be behind the last event, in milliseconds, before it counts as set back.
 const MAX_SKEW_MS: i64 = 5_000;
@@ -67,6 +73,8 @@ impl Op for Doctor {
         findings.extend(remote(call));
         findings.push(gate(call));
         findings.push(isolation(call)?);
+        findings.extend(not_shut_in(call));
+        findings.extend(beside_the_tree(call));
         findings.push(clock(call)?);
         findings.push(secrets(call));
         let healthy = findings.iter().all(|finding| finding.health != Health::Problem);
@@ -218,18 +226,37 @@ fn isolation(call: &Call<'_>) -> Result<Finding, Refusal> {
         Tier::Bwrap => ok("isolation", format!("checks run under bwrap: {}", found.why)),
         Tier::Landlock => {
             let what = format!(
-                "checks run under Landlock, which holds writes and hides nothing, and a kctl that is killed may leave \
-                 processes behind: {}",
+                "checks run under Landlock, which holds writes and hides nothing, and {MAY_LEAVE}: {}",
                 found.why
             );
             warning("isolation", what, remedy)
         }
         Tier::None => {
-            let what =
-                format!("checks are not shut in, and a kctl that is killed may leave processes behind: {}", found.why);
+            let what = format!("checks are not shut in, and {MAY_LEAVE}: {}", found.why);
             warning("isolation", what, remedy)
         }
     })
+}
+
+/// The checks that the machine's tier does not speak for, since the profile lets them out.
+fn not_shut_in(call: &Call<'_>) -> Option<Finding> {
+    let profile = call.work_tree_profile(None).ok().flatten()?;
+    let open = profile.checks.iter().filter(|(_, check)| check.isolation == IsolationWish::None);
+    let names: Vec<String> = open.map(|(name, _)| format!("`{name}`")).collect();
+    let what = format!("not shut in, as the profile asks: {}; of these {MAY_LEAVE}", names.join(", "));
+    let remedy = "leave `isolation` out of a check that can do without it";
+    (!names.is_empty()).then(|| warning("isolation", what, remedy))
+}
+
+/// What checks go by that nobody else has, or whose change stales nothing. Best effort: what cannot be looked at is for
+/// `validate` to refuse.
+fn beside_the_tree(call: &Call<'_>) -> Vec<Finding> {
+    let Ok(subject) = Subject::of_tree(call) else { return Vec::new() };
+    let Ok(snapshot) = assess::snapshot(call, &subject) else { return Vec::new() };
+    let due: Vec<Due> = declared::all(&subject).iter().map(Declared::due).collect();
+    let found = beside::warnings(call, &subject, &due, &snapshot);
+    let remedy = "track it, or let a check make it from what is tracked";
+    found.into_iter().map(|(_, what)| warning("inputs", what, remedy)).collect()
 }
 
 fn clock(call: &Call<'_>) -> Result<Finding, Refusal> {

@@ -9,6 +9,7 @@ use crate::domain::effect::{Custody, Effect};
 use crate::domain::fold::Kind;
 use crate::domain::id::{AgentName, CommitmentId, SessionId, TaskId};
 use crate::domain::refusal::Refusal;
+use crate::domain::stagnation::{MAX_UNMOVED, Stagnation};
 use crate::domain::stamp::Stamp;
 use crate::domain::task::{Task, TaskStatus};
 use crate::domain::workspace::WorkspaceStatus;
@@ -39,6 +40,9 @@ pub struct Held {
     until: Option<Stamp>,
     /// Whether the lease ran out, so that it can be taken over.
     ran_out: bool,
+    /// Actions that the holder's host reported since anything changed, where they are many
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unmoved: Option<u64>,
     /// Since when finishing is given up on: it was refused too often without progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     exhausted: Option<Stamp>,
@@ -98,7 +102,7 @@ impl Op for Status {
             base: call.base()?.map(|base| format!("{} at {}", base.reference, base.commit.short())),
             tasks: counts(call, Kind::Task)?,
             workspaces: workspaces(call)?,
-            work: tasks.into_iter().map(|task| held(task.value, now)).collect(),
+            work: tasks.into_iter().map(|task| held(call, task.value, now)).collect::<Result<_, _>>()?,
             commitments: commitments.into_iter().map(|one| self::owed(one.value, now)).collect(),
         })
     }
@@ -125,8 +129,11 @@ fn workspaces(call: &Call<'_>) -> Result<Vec<Count>, Refusal> {
     Ok(counts)
 }
 
-fn held(task: Task, now: Stamp) -> Held {
-    Held {
+fn held(call: &Call<'_>, task: Task, now: Stamp) -> Result<Held, Refusal> {
+    let session = task.claim.as_ref().and_then(|claim| claim.session.as_ref());
+    let seen = session.map(|session| call.load::<Stagnation>(session)).transpose()?.flatten();
+    Ok(Held {
+        unmoved: seen.map(|seen| seen.value.unmoved()).filter(|unmoved| *unmoved >= MAX_UNMOVED),
         ran_out: task.claim.as_ref().is_some_and(|claim| claim.until <= now),
         holder: task.claim.as_ref().map(|claim| claim.agent.clone()),
         until: task.claim.as_ref().map(|claim| claim.until),
@@ -135,7 +142,7 @@ fn held(task: Task, now: Stamp) -> Held {
         task: task.id,
         title: task.title,
         status: task.status,
-    }
+    })
 }
 
 fn owed(commitment: Commitment, now: Stamp) -> Owed {

@@ -21,14 +21,17 @@ use crate::ops::custody;
 use crate::ops::op::{Op, Span};
 use crate::ops::verification::assess;
 use crate::ops::verification::baseline::{self, Against, Newly};
+use crate::ops::verification::beside;
 use crate::ops::verification::execute;
+use crate::ops::verification::gap;
 use crate::ops::verification::subject::Subject;
 use crate::ops::verification::suite::{self, Came};
 use crate::rules::inputs;
 use crate::rules::near::near;
 use crate::rules::verification::due::{Due, What, in_order};
-use crate::rules::verification::state::{CriterionState, Standing};
+use crate::rules::verification::state::{AGREEING_RUNS, CriterionState, Standing};
 
+mod ad_hoc;
 mod propose;
 
 use propose::{Outcome, propose};
@@ -61,6 +64,9 @@ pub struct In {
     /// Run the checks on the accepted base as well, and say what is a regression and what failed before
     #[serde(default)]
     baseline: bool,
+    /// Only this command, for bash, run and recorded as a check is: what it says is asserted and shows no criterion
+    #[serde(default)]
+    run: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +81,9 @@ pub enum Scope {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Shown {
     check: String,
+    /// A command of the caller's own.
+    #[serde(skip)]
+    is_ad_hoc: bool,
     verdict: Verdict,
     /// Whether nothing was run because evidence for exactly these inputs was there.
     fresh: bool,
@@ -156,6 +165,7 @@ impl Op for Validate {
         ("kctl validate --scope branch", "everything that publication needs; inside a task's worktree, for that task"),
         ("kctl validate t-7k2 --checks tests --rerun", "one check, even if its evidence is fresh"),
         ("kctl validate t-7k2 --baseline", "what this work broke, and what was broken before"),
+        ("kctl validate t-7k2 --run 'cargo test parse'", "a command of your own, recorded; it is no evidence"),
     ];
     type In = In;
     type Out = Out;
@@ -177,7 +187,10 @@ impl Op for Validate {
         } else {
             Scope::Branch
         });
-        let due = wanted(&subject, scope, &input)?;
+        let due = match &input.run {
+            Some(run) => vec![ad_hoc::due(call, &subject, run, &input)?],
+            None => wanted(&subject, scope, &input)?,
+        };
         let done = carry_out(call, &subject, due, How { rerun: input.rerun, baseline: input.baseline })?;
         answer(call, &subject, scope, done)
     }
@@ -207,6 +220,12 @@ pub struct How {
 pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How) -> Result<Done, Refusal> {
     let before = assess::snapshot(call, subject)?;
     warn_of_links(call, subject, &due, &before);
+    for (code, words) in beside::warnings(call, subject, &due, &before) {
+        call.warn(code, words);
+    }
+    if let Some(words) = gap::words(call, subject, &before)? {
+        call.warn("gate_gap", words);
+    }
     let assessed = assess::look_up(call, subject, due, &before)?;
     let base = if how.baseline {
         let due: Vec<Due> = assessed.iter().map(|one| one.due.clone()).collect();
@@ -218,6 +237,7 @@ pub fn carry_out(call: &mut Call<'_>, subject: &Subject, due: Vec<Due>, how: How
     // The tree is read once more if anything ran: a check that edited files must not vouch for the one before it.
     let after = if done.ran() { assess::snapshot(call, subject)? } else { before };
     warn_of_uncounted(call, &done.came);
+    warn_of_again(call, &done.again);
     let bound = done.bound;
     let mut results = Vec::new();
     for (due, came) in done.came {
@@ -242,6 +262,18 @@ fn warn_of_uncounted(call: &mut Call<'_>, came: &[(Due, Came)]) {
         let words = "passed, and no count of its tests can be read, so that tests left out go unnoticed: \
             set `parser` or `report` for it, or `min_tests` to make a count required";
         call.warn("tests_not_counted", format!("{} {words}", names.join(", ")));
+    }
+}
+
+/// Says why a check ran more often than was asked for.
+fn warn_of_again(call: &mut Call<'_>, again: &[(String, u32)]) {
+    for (check, runs) in again {
+        let times = if *runs == 1 { "once".to_owned() } else { format!("{runs} times") };
+        let words = format!(
+            "`{check}` passed and failed on exactly these inputs, so it was run again, {times}: it is believed when \
+             {AGREEING_RUNS} runs in a row agree"
+        );
+        call.warn("run_again", words);
     }
 }
 
@@ -342,6 +374,7 @@ fn against(
 fn not_run(due: &Due, verdict: Verdict, why: String) -> Shown {
     Shown {
         check: due.row(),
+        is_ad_hoc: due.is_ad_hoc(),
         verdict,
         fresh: false,
         seconds: 0.0,
@@ -360,6 +393,7 @@ fn shown(due: &Due, run: &Run, fresh: bool) -> Shown {
     let record = run.record.as_ref().expect("a finished run has a record");
     Shown {
         check: due.row(),
+        is_ad_hoc: due.is_ad_hoc(),
         verdict: run.verdict().unwrap_or(record.verdict),
         fresh,
         seconds: record.ended.ms().saturating_sub(record.started.ms()).max(0) as f64 / 1000.0,
@@ -412,10 +446,12 @@ fn answer(
     let met = criteria.iter().filter(|criterion| criterion.required).all(|criterion| criterion.state.is_settled());
     // That limits are kept shows nothing of what was asked for.
     let is_limits = |id: &CriterionId| id.as_str() == LIMITS;
-    let something = results.iter().any(|shown| !matches!(shown.criteria.as_slice(), [only] if is_limits(only)))
+    let asked = results.iter().filter(|shown| !shown.is_ad_hoc);
+    let is_ad_hoc = results.iter().any(|shown| shown.is_ad_hoc);
+    let something = asked.map(|shown| shown.criteria.as_slice()).any(|of| !matches!(of, [only] if is_limits(only)))
         || criteria.iter().any(|state| !is_limits(&state.id));
     let verified = shown_pass && met && something;
-    let publication_ready = verified && candidate.clean && scope == Scope::Branch;
+    let publication_ready = verified && !is_ad_hoc && candidate.clean && scope == Scope::Branch;
     propose(call, subject, &results, &criteria, Outcome { verified, publication_ready, scope })?;
     Ok(Out {
         scope,

@@ -55,7 +55,8 @@ pub trait Progress: Sync {
     fn planned(&self, whats: &[String]);
     /// Whether what is told from now on happens on the accepted base.
     fn on_base(&self, is_on_base: bool);
-    fn started(&self, what: &str, command: &str);
+    /// `again` says why it is run once more, where nobody asked for that.
+    fn started(&self, what: &str, command: &str, again: Option<&str>);
     fn output(&self, what: &str, text: &str);
     fn ended(&self, what: &str, how: &str);
 }

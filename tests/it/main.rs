@@ -3,6 +3,7 @@
 
 mod action;
 mod adoption;
+mod beside;
 mod checks;
 mod commitment;
 mod contention;

@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "a test arranges and inspects the real world")]
 #![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
+mod looked_on;
+
 use std::path::Path;
 
 use serde_json::{Value, json};

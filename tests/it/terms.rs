@@ -307,7 +307,13 @@ fn a_check_that_did_both_on_the_same_inputs_is_flaky_until_three_runs_agree() {
     let ada = place.agent("ada");
     let (task, _) = begun(&ada, json!({ "title": "one", "criteria": ["f=check:flip"] }));
     let rerun = json!({ "task": task, "checks": ["flip"], "rerun": true });
-    let validate = |params: &Value| text(&ada.ok("validate", params.clone())["criteria"][0]["state"]);
+    let told = |params: &Value| ada.call("validate", params.clone()).expect("it answers");
+    let validate = |params: &Value| text(&told(params)["data"]["criteria"][0]["state"]);
+    let why = |answer: &Value| {
+        let warnings = answer["warnings"].as_array().expect("a list").iter();
+        let again = warnings.filter(|warning| warning["code"] == "run_again");
+        again.map(|warning| text(&warning["message"])).collect::<Vec<_>>()
+    };
     assert_eq!(validate(&json!({ "task": task })), "met");
     assert_eq!(validate(&rerun), "flaky");
     let refusal = ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task, "summary": "done" }));
@@ -315,9 +321,16 @@ fn a_check_that_did_both_on_the_same_inputs_is_flaky_until_three_runs_agree() {
     let again = json!({ "task": task });
     let runs = || place.log().iter().filter(|event| event["type"] == "run.ended").count();
     let before = runs();
-    assert_eq!(validate(&again), "met", "it is run until three agree");
+    let answer = told(&again);
+    assert_eq!(answer["data"]["criteria"][0]["state"], "met", "it is run until three agree");
+    assert!(
+        matches!(why(&answer).as_slice(), [said] if said.contains("`flip`") && said.contains("3 times")),
+        "{answer:#}"
+    );
     assert_eq!(runs() - before, 3);
-    assert_eq!((validate(&again), runs() - before), ("met".to_owned(), 3), "and then it is fresh");
+    let answer = told(&again);
+    assert_eq!((runs() - before, why(&answer)), (3, Vec::new()), "and then it is fresh: {answer:#}");
+    assert_eq!(answer["data"]["criteria"][0]["state"], "met");
 }
 
 #[test]

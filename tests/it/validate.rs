@@ -285,3 +285,96 @@ fn inputs_that_are_links_to_what_no_digest_covers_are_named() {
     }
     assert_eq!(warned(json!({ "task": task, "checks": ["test"] })), []);
 }
+
+/// The spec lets a command be run that nobody declared: it is recorded, and earns nothing.
+#[test]
+fn a_command_of_ones_own_is_recorded_and_shows_no_criterion() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let task = ada.claimed(json!({ "title": "one", "criteria": ["t=check:test"] }));
+    ada.workspace(&task);
+    let run = |command: &str| ada.call("validate", json!({ "task": task, "run": command })).expect("it answers");
+    let declared = "test ! -e broken";
+    for (command, verdict) in [("test -d src", "pass"), ("test -e nowhere", "fail"), (declared, "pass")] {
+        let answer = run(command);
+        let data = &answer["data"];
+        assert_eq!(
+            (data["results"].as_array().map(Vec::len), told(data, "command")),
+            (Some(1), (verdict.into(), false))
+        );
+        assert_eq!(
+            data["criteria"][0]["state"], "never_checked",
+            "not even the declared command's own words: {data:#}"
+        );
+        assert_eq!((&data["verified"], &data["publication_ready"]), (&json!(false), &json!(false)));
+        let warned = answer["warnings"].as_array().expect("a list").iter().any(|one| one["code"] == "not_evidence");
+        assert!(warned, "{answer:#}");
+        assert_eq!(proposed(&answer).contains(&"check.run".to_owned()), command == declared, "{command}: {answer:#}");
+        let evidence = json!({ "evidence": data["results"][0]["evidence"] });
+        let shown = ada.ok("evidence.show", evidence).to_string();
+        assert!(
+            shown.contains(command) && shown.contains("\"asserted\"") && !shown.contains("\"observed\""),
+            "{shown}"
+        );
+    }
+    assert_eq!(told(&run("test -d src")["data"], "command"), pass(false), "it is run each time");
+    ada.no("FINALIZATION_REJECTED", "task.finish", json!({ "task": task, "summary": "done" }));
+    for (wrong, field) in [
+        (json!({ "task": task, "run": " " }), "run"),
+        (json!({ "task": task, "run": "true x", "checks": ["test"] }), "run"),
+        (json!({ "task": task, "run": "true x", "criteria": ["t"] }), "run"),
+    ] {
+        assert_eq!(ada.no("INVALID_VALUE", "validate", wrong)["details"]["field"], field);
+    }
+    let ci = place.call("validate", json!({ "scope": "branch", "run": "test -d src" })).expect("it answers");
+    assert_eq!(ci["data"]["verified"], false, "where nothing else was asked it verifies nothing either: {ci:#}");
+    // What is shown stays shown beside it.
+    assert_eq!(ada.ok("validate", json!({ "task": task }))["verified"], true);
+    assert_eq!(run("test -d src")["data"]["verified"], true);
+    assert_eq!(run("test -e nowhere")["data"]["verified"], false, "all that was asked for has to pass");
+}
+
+/// `false_done-08`: what vouches for the work came with it. That is no reason to hold, and whoever reviews it knows.
+#[test]
+fn a_finish_that_rests_on_new_tests_alone_says_so_to_the_reviewer() {
+    const COUNTS: &str = r#"
+[checks.units]
+run = "n=$(cat tests/*.py 2>/dev/null | grep -c 'def test_'); echo \"Ran $n tests in 0.010s\"; echo; echo OK; test \"$n\" -gt 0"
+kind = "test"
+parser = "unittest"
+required = false
+"#;
+    let tests = |names: &[&str]| {
+        let each = names
+            .iter()
+            .map(|name| format!("    def test_{name}(self):\n        self.assertEqual(f('{name}'), 1)\n\n"));
+        format!("import unittest\n\n\nclass Some(unittest.TestCase):\n{}", each.collect::<String>())
+    };
+    for stood in [false, true] {
+        let place = Place::with_profile(&format!("{PROFILE}{COUNTS}"));
+        if stood {
+            place.write("tests/test_old.py", &tests(&["old"]));
+            place.commit("a test");
+            place.git(&["push", "-q", "origin", "main"]);
+        }
+        let ada = place.agent("ada");
+        let task = ada.claimed(json!({ "title": "one", "criteria": ["u=check:units"] }));
+        let tree = ada.workspace(&task);
+        write(&tree.join("tests/test_new.py"), &tests(&["one", "two"]));
+        write(&tree.join("src/f.py"), "def f(x):\n    return 1\n");
+        place.commit_in(&tree, "work");
+        ada.ok("validate", json!({ "task": task }));
+        assert_eq!(ada.ok("finding.list", json!({ "task": task }))["new_tests"], 2);
+        let finished =
+            ada.call("task.finish", json!({ "task": task, "summary": "done" })).expect("it holds nothing up");
+        let warnings = finished["warnings"].as_array().expect("a list").iter();
+        let said: Vec<String> =
+            warnings.filter(|one| one["code"] == "only_new_tests").map(|one| text(&one["message"])).collect();
+        match stood {
+            true => assert_eq!(said, Vec::<String>::new(), "one that stood at the base ran as well"),
+            false => {
+                assert!(said.len() == 1 && said[0].starts_with("2 tests are new in this change and 2 ran"), "{said:?}")
+            }
+        }
+    }
+}

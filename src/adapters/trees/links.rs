@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::domain::path::TreePath;
-use crate::ports::trees::{MODE_REPOSITORY, MODE_SYMLINK, Snapshot};
+use crate::ports::trees::{MODE_SYMLINK, Snapshot};
 
 /// Each link is judged by its own words: what it names inside of the tree is an entry, or has entries below it, and is
 /// judged as that. A link in the way is an entry as well.
@@ -21,7 +21,7 @@ fn leads_out(work_tree: &Path, snapshot: &Snapshot, link: &TreePath) -> bool {
     let there = || at.exists();
     match within(link.as_bytes(), target.to_bytes()) {
         None => there(),
-        Some(inside) => !speaks_for(snapshot, &inside) && there(),
+        Some(inside) => !snapshot.speaks_for(&inside) && there(),
     }
 }
 
@@ -40,23 +40,6 @@ fn within(link: &[u8], target: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(parts.join(&b'/'))
-}
-
-/// Whether `path` is an entry, has entries below it, or lies in a link or a repository that is one.
-fn speaks_for(snapshot: &Snapshot, path: &[u8]) -> bool {
-    if path.is_empty() {
-        return true;
-    }
-    let find = |path: &[u8]| snapshot.entries.binary_search_by(|entry| entry.path.as_bytes().cmp(path));
-    let below = [path, b"/"].concat();
-    let first = find(&below).unwrap_or_else(|at| at);
-    let has_below = snapshot.entries.get(first).is_some_and(|entry| entry.path.as_bytes().starts_with(&below));
-    let mut ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    let in_entry = ends.any(|end| {
-        let above = find(&path[..end]).ok().map(|at| snapshot.entries[at].mode);
-        matches!(above, Some(MODE_SYMLINK | MODE_REPOSITORY))
-    });
-    find(path).is_ok() || has_below || in_entry
 }
 
 #[cfg(test)]

@@ -29,6 +29,11 @@ impl Stagnation {
         (self.count + 1 - self.since).is_multiple_of(MAX_UNMOVED) || self.matching(observation).is_some()
     }
 
+    /// Observations since something was last seen to change, however new each of them was.
+    pub fn unmoved(&self) -> u64 {
+        self.count.saturating_sub(self.since)
+    }
+
     fn observe(&mut self, observation: &Observation, meta: &Meta) {
         self.count = self.count.saturating_add(1);
         self.begin_turn(observation);
@@ -50,7 +55,7 @@ impl Stagnation {
         }
         self.count_turn(novelty, polling);
         let of_it = self.known.iter().find(|known| known.key == observation.key());
-        let unmoved = self.count.saturating_sub(self.since);
+        let unmoved = self.unmoved();
         let judged = Judged {
             advice: self.advice(novelty, polling),
             epoch: self.epoch,
@@ -216,7 +221,7 @@ impl Stagnation {
 
     fn advice(&self, novelty: Novelty, polling: bool) -> Advice {
         let stuck = self.turns_now() >= MAX_REDUNDANT_TURNS || self.in_row >= MAX_REDUNDANT_IN_ROW;
-        let unmoved = self.count.saturating_sub(self.since);
+        let unmoved = self.unmoved();
         match novelty {
             _ if polling => Advice::GoOn,
             Novelty::Repeat | Novelty::Redundant if self.regrounded => Advice::Known,

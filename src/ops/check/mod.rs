@@ -1,6 +1,6 @@
 //! Declared checks: what there is, where each stands, and running one of them.
 
-mod declared;
+pub mod declared;
 pub mod list;
 pub mod run;
 pub mod show;

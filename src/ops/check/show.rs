@@ -9,6 +9,7 @@ use crate::domain::contract::CriterionId;
 use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{EvidenceId, TaskRef};
+use crate::domain::isolation::Isolation;
 use crate::domain::profile::{CheckKind, CheckName, IsolationWish};
 use crate::domain::refusal::Refusal;
 use crate::domain::run::Verdict;
@@ -80,6 +81,9 @@ impl Op for Show {
         if stands.state != Freshness::Fresh {
             let params = json!({ "check": declared.name, "task": subject.task });
             call.propose("check.run", "makes fresh evidence", params);
+        }
+        if declared.check.isolation == IsolationWish::None {
+            call.warn("not_shut_in", Isolation::unasked().why);
         }
         let record = stands.last.as_ref().and_then(|run| run.record.as_ref());
         Ok(Out {

@@ -92,6 +92,8 @@ pub struct Out {
     unread: Vec<String>,
     /// How many more were found than are listed; none of them is held.
     omitted: usize,
+    /// Tests that are new in the change: what they vouch for was written together with them.
+    new_tests: usize,
 }
 
 pub struct ListFindings;
@@ -123,6 +125,7 @@ impl Op for ListFindings {
             items: found.items.into_iter().map(Line::of).collect(),
             unread: found.unread,
             omitted: found.omitted,
+            new_tests: found.new_tests,
         })
     }
 }

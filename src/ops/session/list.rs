@@ -8,6 +8,7 @@ use crate::domain::fold::Kind;
 use crate::domain::id::{AgentName, SessionId, TaskId};
 use crate::domain::refusal::Refusal;
 use crate::domain::session::Session;
+use crate::domain::stagnation::Stagnation;
 use crate::domain::stamp::Stamp;
 use crate::ops::call::{Call, List, page};
 use crate::ops::op::Op;
@@ -36,6 +37,9 @@ pub struct Item {
     expires_at: Stamp,
     /// How many of its calls were refused, of those that count.
     refused: u64,
+    /// Actions that its host reported since a file, evidence, a task or a person's turn last brought something new: a
+    /// session whose lease is renewed while this rises is busy and gets nowhere
+    unmoved: u64,
     /// Tasks it holds.
     claims: Vec<TaskId>,
 }
@@ -47,7 +51,8 @@ impl Op for ListSessions {
     const ABOUT: &'static str = "List sessions and what they hold";
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
-    const COLUMNS: &'static [&'static str] = &["session", "agent", "host", "state", "expires_at", "refused", "claims"];
+    const COLUMNS: &'static [&'static str] =
+        &["session", "agent", "host", "state", "expires_at", "refused", "unmoved", "claims"];
     type In = In;
     type Out = List<Item>;
 
@@ -76,8 +81,10 @@ fn item(call: &Call<'_>, session: Session, now: Stamp) -> Result<Item, Refusal> 
         (false, true) => "live",
         (false, false) => "expired",
     };
+    let seen = call.load::<Stagnation>(&session.id)?;
     Ok(Item {
         state,
+        unmoved: seen.map_or(0, |seen| seen.value.unmoved()),
         session: session.id,
         agent: session.agent,
         host: session.host,

@@ -9,6 +9,7 @@ use crate::domain::digest::Digest;
 use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{EvidenceId, TaskId, TaskRef};
 use crate::domain::refusal::Refusal;
+use crate::domain::run::Run;
 use crate::domain::task::{Task, TaskEvent, TaskStatus};
 use crate::ops::call::{Call, Held};
 use crate::ops::op::Op;
@@ -16,7 +17,7 @@ use crate::ops::verification::assess::evidence_of;
 use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::rejection::{self, Rejection};
 use crate::ops::verification::subject::Subject;
-use crate::ops::verification::{meant, sealed};
+use crate::ops::verification::{integrity, meant, sealed};
 use crate::rules::contract;
 use crate::rules::verification::state::{Completion, CompletionFacts, CriterionState, completion};
 
@@ -81,10 +82,30 @@ impl Op for Finish {
         let contract_digest = subject.contract_digest.clone();
         let finished = TaskEvent::Finished { fence, evidence: evidence.clone(), contract_digest };
         let task = call.record::<Task>(&task.value.id, task.ver, finished)?.value;
+        note_authors(call, &subject, &judged)?;
         propose(call, &subject, &judged, &task.id)?;
         let facts = CompletionFacts { blocked: false, claimed_done: true, criteria: &judged.criteria };
         Ok(Out { state: completion(facts), task: task.id, status: task.status, criteria: judged.criteria, evidence })
     }
+}
+
+/// Says so where nothing but tests that came with the work vouches for it. It is no reason to hold: so does most new code.
+fn note_authors(call: &mut Call<'_>, subject: &Subject, judged: &Judged) -> Result<(), Refusal> {
+    let mut ran = None;
+    for id in evidence_of(&judged.criteria) {
+        let run = call.load::<Run>(&id)?.and_then(|held| held.value.record).and_then(|record| record.tests);
+        ran = ran.max(run.map(|tests| tests.run));
+    }
+    let Some(ran) = ran.filter(|ran| *ran > 0) else { return Ok(()) };
+    let new = integrity::look(call, subject, &judged.snapshot)?.new_tests;
+    if u64::try_from(new).is_ok_and(|new| new >= ran) {
+        let words = format!(
+            "{new} tests are new in this change and {ran} ran: none that stood at the base vouches for it, so whoever \
+             reviews it reads them as part of the claim"
+        );
+        call.warn("only_new_tests", words);
+    }
+    Ok(())
 }
 
 /// Proposes to publish, and before that to show what publication asks for beside the contract.

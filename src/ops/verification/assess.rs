@@ -16,6 +16,7 @@ use crate::rules::verification::due::{Due, What};
 use crate::rules::verification::proofs::File;
 use crate::rules::verification::state::{CriterionState, Found, Ground, Standing, flaky, judge, judge_attested};
 
+use super::beside;
 use super::execute;
 use super::integrity;
 use super::subject::Subject;
@@ -53,6 +54,26 @@ pub fn input_of(due: &Due, snapshot: &Snapshot) -> Result<Digest, Refusal> {
     inputs::digest(snapshot, &due.inputs()).map_err(|why| Refusal::invalid("inputs", why.to_string()))
 }
 
+/// The same of what is run or looked up in the subject's tree, with what it goes by that a snapshot does not hold: the
+/// one file of a proof, and a check's program that is nobody's tool.
+pub fn whole_input_of(call: &Call<'_>, subject: &Subject, due: &Due, snapshot: &Snapshot) -> Result<Digest, Refusal> {
+    match &due.what {
+        What::Proof(proof) if proof.path().is_some() => input_of_file(call, subject, due, proof, snapshot),
+        What::Check { check, .. } => {
+            let input = input_of(due, snapshot)?;
+            Ok(match beside::own(call, &subject.work_tree, check, snapshot) {
+                None => input,
+                Some(own) => {
+                    let mut fields = Fields::new();
+                    fields.push(input.as_str().as_bytes()).push(own.name.as_bytes()).push(own.content.as_bytes());
+                    fields.finish()
+                }
+            })
+        }
+        What::Proof(_) | What::HandedIn(_) | What::Undeclared { .. } => input_of(due, snapshot),
+    }
+}
+
 /// The digest of the one file that a proof is about. A snapshot leaves out what git ignores, and a verdict on such a
 /// file would stay fresh for ever: it is digested as it lies on disk.
 fn input_of_file(
@@ -87,12 +108,7 @@ pub fn look_up(
 ) -> Result<Vec<Assessed>, Refusal> {
     due.into_iter()
         .map(|due| {
-            let input = match &due.what {
-                What::Proof(proof) if proof.path().is_some() => input_of_file(call, subject, &due, proof, snapshot)?,
-                What::Proof(_) | What::HandedIn(_) | What::Check { .. } | What::Undeclared { .. } => {
-                    input_of(&due, snapshot)?
-                }
-            };
+            let input = whole_input_of(call, subject, &due, snapshot)?;
             let found = find(call, subject, &due, &input)?;
             Ok(Assessed { due, input, found })
         })
@@ -103,6 +119,9 @@ fn find(call: &Call<'_>, subject: &Subject, due: &Due, input: &Digest) -> Result
     if let What::Undeclared { check } = &due.what {
         let unavailable = Some(format!("the profile declares no check `{check}`"));
         return Ok(Found { unavailable, ..Found::default() });
+    }
+    if due.is_ad_hoc() {
+        return Ok(Found { under_claim: true, ..Found::default() });
     }
     let by_name = Query { name: Some(due.key.clone()), limit: MAX_LOOKED_AT, ..Query::all(Kind::Run) };
     let on_input = Query { owner: Some(input.to_string()), ..by_name.clone() };

@@ -23,6 +23,7 @@ use crate::rules::verification::proofs::{self, File, Finding, Search};
 use crate::rules::verification::verdict;
 
 use super::assess::{self, Assessed};
+use super::beside;
 use super::reading;
 use super::subject::Subject;
 
@@ -60,12 +61,13 @@ pub fn under_way(call: &Call<'_>, query: Query) -> Result<Option<Run>, Refusal> 
     Ok(None)
 }
 
-/// Records that a check is run now, and says how.
+/// Records that a check is run now, and says how; `again` tells who looks on why it is run once more.
 pub fn begin(
     call: &mut Call<'_>,
     subject: &Subject,
     one: &Assessed,
     (name, check): (&CheckName, &Check),
+    again: Option<&str>,
 ) -> Result<Begun, Refusal> {
     let id = EvidenceId::new(call.world.ids.uuid());
     let deadline = call.now().plus(check.timeout).plus(SUPERVISOR_GRACE);
@@ -80,7 +82,7 @@ pub fn begin(
     let common_dir = call.repository()?.place().common_dir.clone();
     let alive = call.world.locks.run(&common_dir, &id).map_err(fault::of_lock)?;
     start(call, subject, one, &id, deadline)?;
-    call.world.progress.started(name.as_str(), &check.run.to_string());
+    call.world.progress.started(name.as_str(), &check.run.to_string(), again);
     Ok(Begun { id, invocation, _alive: alive })
 }
 
@@ -113,7 +115,7 @@ pub fn finish(
     (name, check): (&CheckName, &Check),
     seen: &Seen<'_>,
 ) -> Result<Run, Refusal> {
-    let input_after = assess::input_of(&one.due, seen.after)?;
+    let input_after = assess::whole_input_of(call, subject, &one.due, seen.after)?;
     let mut finding = verdict::of_outcome(seen.outcome, &check.run, input_after != one.input);
     if let Some(beside) = seen.beside {
         finding = finding.unsettled(beside);
@@ -125,11 +127,14 @@ pub fn finish(
     let finding = reading::judge(finding, &read);
     call.world.progress.ended(name.as_str(), finding.verdict.name());
     let mut record = record(call, subject, finding, (one.input.clone(), input_after), seen.after)?;
+    if one.due.is_ad_hoc() {
+        record.strength = Strength::Asserted;
+    }
     keep_outcome(call, &mut record, seen.outcome)?;
     reading::keep(&mut record, read);
     record.isolation = Some(match check.isolation {
         IsolationWish::Auto => seen.outcome.isolation.clone(),
-        IsolationWish::None => Isolation::none("the profile asks for none"),
+        IsolationWish::None => Isolation::unasked(),
     });
     record.argv = program::argv(&check.run);
     if let Some(tool) = verdict::program_of(&check.run)
@@ -137,6 +142,9 @@ pub fn finish(
             call.world.runner.tool_version(&tool, &subject.work_tree, begun.invocation.sandbox.as_ref())
     {
         record.tools.insert(tool, version);
+    }
+    if let Some(own) = beside::own(call, &subject.work_tree, check, seen.after) {
+        record.tools.insert(own.name, own.content);
     }
     end(call, &begun.id, record)
 }

@@ -98,6 +98,8 @@ pub struct Integrity {
     pub items: Vec<Item>,
     /// Notes that were left out for their number.
     pub omitted: usize,
+    /// Tests that are new in the work: whoever wrote what they test wrote them as well.
+    pub new_tests: usize,
     /// Files that were not read, and why.
     pub unread: Vec<String>,
 }
@@ -182,6 +184,7 @@ pub fn look(call: &Call<'_>, subject: &Subject, snapshot: &Snapshot) -> Result<I
     let hidden: Vec<&str> = gone.filter(|file| disk.still_has(&file.path)).map(|file| file.path.as_str()).collect();
     found.findings.extend(hidden.into_iter().filter_map(integrity::hidden));
     found.findings.extend(ignored.iter().map(|file| integrity::ignored(&file.path)));
+    let new_tests = found.new_tests;
     let omitted = found.omitted.saturating_sub(found.omitted_holds);
     let unread = found.unread.iter().map(|(path, why)| format!("{path}: {}", why.words())).collect();
     let decided = |known: Known| -> Result<Item, Refusal> {
@@ -192,7 +195,7 @@ pub fn look(call: &Call<'_>, subject: &Subject, snapshot: &Snapshot) -> Result<I
     let mut items: Vec<Item> =
         integrity::known(&files, found).into_iter().map(decided).collect::<Result<_, Refusal>>()?;
     items.sort_by_key(Item::state);
-    Ok(Integrity { items, omitted, unread })
+    Ok(Integrity { items, omitted, new_tests, unread })
 }
 
 /// Where the two sides of a change are read from.

@@ -2,7 +2,9 @@
 
 pub mod assess;
 pub mod baseline;
+pub mod beside;
 pub mod execute;
+pub mod gap;
 pub mod gate;
 pub mod integrity;
 pub mod meant;

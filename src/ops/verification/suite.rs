@@ -9,9 +9,10 @@ use crate::domain::tree::Snapshot;
 use crate::ops::call::Call;
 use crate::ports::runner::{Job, Outcome};
 use crate::rules::verification::due::{Due, What};
-use crate::rules::verification::state::flaky;
+use crate::rules::verification::state::{flaky, run_again};
 
 use super::assess::{self, Assessed};
+use super::beside;
 use super::execute::{self, Begun, Seen};
 use super::subject::Subject;
 use super::supervise;
@@ -60,6 +61,8 @@ pub struct Shown {
     pub came: Vec<(Due, Came)>,
     /// How many checks could run at once, if one had to wait for that.
     pub bound: Option<usize>,
+    /// Checks that did both on the same inputs, with how many runs that made.
+    pub again: Vec<(String, u32)>,
 }
 
 /// Shows everything that `assessed` has no fresh answer for, or all of it if `rerun`.
@@ -78,8 +81,8 @@ pub fn show(
     let titles: Vec<String> = assessed.iter().map(|one| one.due.title()).collect();
     progress.planned(&titles);
     let came = assessed.iter().map(|_| None).collect();
-    let due = Suite { subject, before, rerun, parallel, assessed, came, on: BTreeMap::new(), has_waited: false };
-    let mut suite = due;
+    let (on, again) = (BTreeMap::new(), BTreeMap::new());
+    let mut suite = Suite { subject, before, rerun, parallel, assessed, came, on, has_waited: false, again };
     let first = suite.decide(call)?;
     let mut fault = None;
     runner.run_many(first, parallel, &|key, text| progress.output(&titles[key], text), &mut |key, outcome| {
@@ -106,6 +109,8 @@ struct Suite<'s> {
     /// The checks that run now.
     on: BTreeMap<usize, On>,
     has_waited: bool,
+    /// How many runs were begun of those that did both on the same inputs.
+    again: BTreeMap<usize, u32>,
 }
 
 struct On {
@@ -151,6 +156,11 @@ impl Suite<'_> {
         if let Some(step) = self.needs(&one.due) {
             return Ok(step);
         }
+        if let What::Check { check, .. } = &one.due.what
+            && let Some(why) = beside::of_another_tree(call, self.subject, check, self.before)?
+        {
+            return Ok(Step::Came(Came::NotRun(Verdict::Error, why)));
+        }
         if one.is_answered(self.subject.fence) && !(self.rerun && one.due.is_run()) {
             let run = one.found.fresh.clone().expect("what is fresh was found");
             return Ok(Step::Came(Came::Fresh(Box::new(run))));
@@ -193,21 +203,38 @@ impl Suite<'_> {
     }
 
     fn begin(&mut self, call: &mut Call<'_>, at: usize) -> Result<Job, Refusal> {
+        self.renew_program(call, at)?;
         let one = &self.assessed[at];
-        let begun = execute::begin(call, self.subject, one, check_of(one))?;
+        let again = run_again(&one.found.verdicts);
+        let begun = execute::begin(call, self.subject, one, check_of(one), again.as_deref())?;
+        if again.is_some() {
+            *self.again.entry(at).or_default() += 1;
+        }
         let invocation = begun.invocation.clone();
         self.on.insert(at, On { begun, beside: None });
         Ok(Job { key: at, invocation })
     }
 
+    /// A check that ran before this one may have made its program, which git ignores: it is judged as it is run.
+    fn renew_program(&mut self, call: &Call<'_>, at: usize) -> Result<(), Refusal> {
+        let input = assess::whole_input_of(call, self.subject, &self.assessed[at].due, self.before)?;
+        let one = &mut self.assessed[at];
+        if input != one.input {
+            one.input = input;
+            one.found.verdicts.clear();
+        }
+        Ok(())
+    }
+
     fn ended(&mut self, call: &mut Call<'_>, at: usize, outcome: &Outcome) -> Result<(), Refusal> {
         let after = assess::snapshot(call, self.subject)?;
-        self.note_moves(&after)?;
+        self.note_moves(call, &after)?;
         let on = self.on.remove(&at).expect("it was on");
         let one = &self.assessed[at];
         let seen = Seen { outcome, after: &after, beside: on.beside.as_deref() };
         let run = execute::finish(call, self.subject, one, &on.begun, check_of(one), &seen)?;
-        if let Some(task) = &self.subject.task {
+        // A command of the caller's own is nobody's gate.
+        if let Some(task) = self.subject.task.as_ref().filter(|_| !one.due.is_ad_hoc()) {
             supervise::observe(call, task, &one.due, at, (&run, &one.found.changed))?;
         }
         // A check that did both on these inputs is run until enough agree, or it fails again.
@@ -222,14 +249,14 @@ impl Suite<'_> {
 
     /// If inputs of a check that is on have moved, any of those that are on may have moved them, and none of their
     /// verdicts can be told to speak for what it saw (I4).
-    fn note_moves(&mut self, after: &Snapshot) -> Result<(), Refusal> {
+    fn note_moves(&mut self, call: &Call<'_>, after: &Snapshot) -> Result<(), Refusal> {
         if self.on.len() < 2 {
             return Ok(());
         }
         let mut moved = None;
         for at in self.on.keys() {
             let one = &self.assessed[*at];
-            if assess::input_of(&one.due, after)? != one.input {
+            if assess::whole_input_of(call, self.subject, &one.due, after)? != one.input {
                 moved.get_or_insert_with(|| one.due.title());
             }
         }
@@ -242,11 +269,13 @@ impl Suite<'_> {
     }
 
     fn shown(self) -> Shown {
+        let again = self.again.iter().map(|(at, runs)| (self.assessed[*at].due.title(), *runs)).collect();
         let came = self.assessed.into_iter().zip(self.came);
         let undecided = || Came::NotRun(Verdict::Skipped, "it waits for a check that was not run".to_owned());
         Shown {
             came: came.map(|(one, came)| (one.due, came.unwrap_or_else(undecided))).collect(),
             bound: self.has_waited.then_some(self.parallel),
+            again,
         }
     }
 }

@@ -30,11 +30,11 @@ pub fn findings(changes: &[Change<'_>], checks: &Checks) -> Findings {
     let mut out = Vec::new();
     let files: Vec<File> = changes.iter().map(|change| File::read(change, &tests)).collect();
     let unread = unread(changes, &files, &mut out);
-    code(changes, &files, (checks, &tests), &mut out);
+    let new_tests = code(changes, &files, (checks, &tests), &mut out);
     discovery::findings(changes, checks, &mut out);
     config::findings(changes, checks, &globs(&checks.config), &mut out);
     snapshots::findings(changes, &globs(&checks.snapshots), &mut out);
-    capped(out, unread)
+    Findings { new_tests, ..capped(out, unread) }
 }
 
 /// Whether a change touches what the tests are about: no test, no recorded expectation and no text for people.
@@ -80,7 +80,7 @@ fn capped(mut findings: Vec<Finding>, unread: Vec<(String, Unread)>) -> Findings
     let omitted = findings.len().saturating_sub(MAX_FINDINGS);
     let omitted_holds = findings.iter().skip(MAX_FINDINGS).filter(|finding| finding.severity == Severity::Hold).count();
     findings.truncate(MAX_FINDINGS);
-    Findings { findings, omitted, omitted_holds, unread }
+    Findings { findings, omitted, omitted_holds, unread, new_tests: 0 }
 }
 
 /// A changed file, surveyed on both sides.
@@ -145,7 +145,8 @@ pub(super) fn plain(severity: Severity, kind: Kind, path: &str, line: Option<u32
     }
 }
 
-fn code(changes: &[Change<'_>], files: &[File], (checks, tests): (&Checks, &GlobSet), out: &mut Vec<Finding>) {
+/// What the code of the changed files says; the number of tests that are new in it.
+fn code(changes: &[Change<'_>], files: &[File], (checks, tests): (&Checks, &GlobSet), out: &mut Vec<Finding>) -> usize {
     let mut old: Vec<Option<Suite>> = files.iter().map(|file| file.old.clone()).collect();
     let mut new: Vec<Option<Suite>> = files.iter().map(|file| file.new.clone()).collect();
     let (old_helpers, new_helpers) = (Helpers::of(old.iter().flatten()), Helpers::of(new.iter().flatten()));
@@ -187,6 +188,7 @@ fn code(changes: &[Change<'_>], files: &[File], (checks, tests): (&Checks, &Glob
             compared::findings(&compared::Judge { path: file.path(), run, old, new }, view.reach, out);
         }
     }
+    pairs.gained.len()
 }
 
 /// A check runs a file of this language by its name: what judges may lie in others that it loads.

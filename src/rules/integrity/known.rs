@@ -1,6 +1,6 @@
 //! A finding by its name: the same edit gives the same name in every run, another edit another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
@@ -94,10 +94,16 @@ pub struct Known {
 }
 
 /// Names what was found in `files`. What was left out for its number is one finding more, so that nothing is passed over.
+///
+/// A name is of the edit and not of how grave it is: only what is held can be accepted, so no word on something slight
+/// is ever taken for one on something grave. Where the same is found twice, the graver stands.
 #[must_use]
-pub fn known(files: &[Changed], found: Findings) -> Vec<Known> {
+pub fn known(files: &[Changed], mut found: Findings) -> Vec<Known> {
     let omitted = found.omitted_holds;
+    found.findings.sort_by_key(|finding| finding.severity);
+    let mut seen = BTreeSet::new();
     let mut all: Vec<Known> = found.findings.into_iter().map(|finding| named(files, finding)).collect();
+    all.retain(|one| seen.insert(one.digest.clone()));
     if omitted > 0 {
         all.push(named(files, too_many(omitted)));
     }
@@ -223,6 +229,24 @@ mod tests {
             changed("README.md", content("a"), content("b")),
         ]);
         assert_eq!(beside, less, "what else changed does not matter");
+    }
+
+    /// The name leaves the severity out, so two of one name must not stand side by side: a person who is shown the note
+    /// would not know that it is held, and one row would answer for the other.
+    #[test]
+    fn of_the_same_edit_found_twice_the_graver_stands_whatever_the_order() {
+        let files = [changed("test_a.py", content(FULL), content("def test_a():\n    pass\n"))];
+        let slight = Finding { path: "test_a.py".to_owned(), severity: Severity::Note, ..too_many(1) };
+        let grave = Finding { severity: Severity::Hold, ..slight.clone() };
+        let other = Finding { line: Some(2), ..slight.clone() };
+        for findings in [[slight.clone(), other.clone(), grave.clone()], [grave, other, slight]] {
+            let found = Findings { findings: findings.to_vec(), ..Findings::default() };
+            let shown: Vec<_> = known(&files, found).into_iter().map(|one| one.finding).collect();
+            let of = |line: Option<u32>| -> Vec<Severity> {
+                shown.iter().filter(|one| one.line == line).map(|one| one.severity).collect()
+            };
+            assert_eq!((of(None), of(Some(2))), (vec![Severity::Hold], vec![Severity::Note]));
+        }
     }
 
     #[test]

@@ -371,6 +371,8 @@ pub struct Findings {
     pub findings: Vec<Finding>,
     pub omitted: usize,
     pub omitted_holds: usize,
+    /// Tests of the changed files that no test of the base became.
+    pub new_tests: usize,
     /// Files that were not read, and why.
     pub unread: Vec<(String, Unread)>,
 }

@@ -3,7 +3,7 @@
 use crate::domain::contract::{Criterion, CriterionId, Proof};
 use crate::domain::digest::{Digest, Fields};
 use crate::domain::id::{Oid, TaskId};
-use crate::domain::profile::{Check, CheckName, Profile};
+use crate::domain::profile::{Check, CheckName, Profile, Run};
 use crate::domain::workspace::Dirt;
 
 /// One thing to be shown: a check to run, or a proof to look up in the tree.
@@ -46,6 +46,11 @@ impl Due {
     /// Whether it is run or looked up; what is handed in is not.
     pub fn is_run(&self) -> bool {
         !matches!(self.what, What::HandedIn(_))
+    }
+
+    /// Whether it is a command that nobody declared: what it says is asserted, and is never looked up again.
+    pub fn is_ad_hoc(&self) -> bool {
+        self.key.starts_with(AD_HOC)
     }
 
     /// A name for people.
@@ -178,6 +183,18 @@ fn place(one: Due, judges: Judges<'_>, ordered: &mut Vec<Due>, depth: usize) {
         }
     }
     ordered.push(one);
+}
+
+/// What the keys of commands begin with that nobody declared.
+const AD_HOC: &str = "command:";
+
+/// A command of the caller's own, run as a check is. No criterion can rest on it: its key is no check's.
+pub fn of_command(run: Run) -> Due {
+    let check = Check { required: false, ..Check::new(run) };
+    let definition = check.digest();
+    let name = "command".parse().expect("a legal name");
+    let key = format!("{AD_HOC}{}", &definition.hex()[..16]);
+    Due { key, definition, what: What::Check { name, check }, criteria: Vec::new() }
 }
 
 pub fn of_check(name: &CheckName, check: &Check) -> Due {

@@ -2,6 +2,8 @@
 
 pub mod due;
 pub mod exits;
+pub mod gap;
+pub mod named;
 pub mod proofs;
 pub mod receipt;
 pub mod state;

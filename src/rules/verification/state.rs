@@ -120,6 +120,15 @@ pub fn flaky(verdicts: &[Verdict]) -> Option<usize> {
     (agreeing < verdicts.len() && agreeing < AGREEING_RUNS).then(|| AGREEING_RUNS - agreeing)
 }
 
+/// Why a check that did both on the same inputs is run once more; none for one that is not flaky. Only passes lead on: a
+/// failure that repeats settles it as well, and then nothing is run.
+pub fn run_again(verdicts: &[Verdict]) -> Option<String> {
+    flaky(verdicts)?;
+    let passes = verdicts.iter().take_while(|verdict| **verdict == Verdict::Pass).count();
+    let before = if passes > 0 { "failed" } else { "passed" };
+    Some(format!("it {before} before on these same inputs: run again, {} of {AGREEING_RUNS}", passes + 1))
+}
+
 /// What evidence is held against.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
@@ -418,6 +427,11 @@ mod tests {
         assert_eq!(flaky(&[Pass, Pass, Fail, Pass]), Some(1));
         assert_eq!(flaky(&[Pass, Pass, Pass, Fail]), None);
         assert_eq!(flaky(&[Fail, Pass, Pass, Pass]), Some(2));
+        let said = |verdicts: &[Verdict]| run_again(verdicts).unwrap_or_default();
+        assert_eq!(said(&[Pass, Fail]), "it failed before on these same inputs: run again, 2 of 3");
+        assert!(said(&[Pass, Pass, Fail]).ends_with("again, 3 of 3"));
+        assert_eq!(said(&[Fail, Pass]), "it passed before on these same inputs: run again, 1 of 3");
+        assert_eq!((run_again(&[Fail]), run_again(&[Pass, Pass, Pass, Fail])), (None, None));
     }
 
     #[test]

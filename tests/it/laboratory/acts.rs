@@ -269,6 +269,21 @@ fn person(place: &Place, args: &[&str]) -> Option<Value> {
     Some(serde_json::from_str(ran.stdout[from..].trim()).unwrap_or_else(|why| panic!("{why}: {ran:#?}")))
 }
 
+/// The name of a finding leaves its severity out: a word on a note would count for a hold of the same name.
+#[test]
+fn what_is_only_noted_cannot_be_accepted() {
+    let place = Place::new();
+    place.write(".github/workflows/ci.yml", "on: push\n");
+    let listed = place.call("finding.list", json!({})).expect("it answers")["data"]["items"].clone();
+    assert_eq!((&listed[0]["state"], &listed[0]["kind"]), (&json!("noted"), &json!("ci_changed")), "{listed:#}");
+    for verb in ["accept", "reject"] {
+        let answer = person(&place, &["finding", verb, &text(&listed[0]["id"]), "--reason", "fine"]);
+        let Some(answer) = answer else { return };
+        assert_eq!(answer["error"]["data"]["code"], "CONFLICT", "{answer:#}");
+    }
+    assert!(place.log().iter().all(|event| !text(&event["type"]).starts_with("finding.")));
+}
+
 #[test]
 fn a_person_accepts_exactly_one_edit_and_a_rejected_one_stays_held() {
     let bench = Bench::shell();

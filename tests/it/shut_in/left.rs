@@ -89,6 +89,10 @@ fn what_a_check_leaves_behind_is_ended_and_told_by_validate() {
             ));
             write(&place.repo.join("src/lib.txt"), "x\n");
             let shown = place.call("validate", json!({})).expect("it answers")["data"]["results"][0].clone();
+            let shut = json!({ "evidence": shown["evidence"] });
+            let shut = place.call("evidence.show", shut).expect("it answers")["data"].to_string();
+            let says = shut.contains("the profile asks for none: nothing is held, and a kctl that is killed");
+            assert_eq!(says, isolation == "none", "the record says what held: {shut}");
             let expected = if is_late { "error" } else { "pass" };
             assert_eq!(shown["verdict"], expected, "{name}, {isolation}: {shown:#}");
             assert_eq!(alive(&seconds), 0, "{name}, {isolation}");
@@ -164,8 +168,67 @@ fn what_a_killed_kctl_leaves_without_bwrap_is_what_the_doctor_says() {
     assert!((1..=3).contains(&left), "what the command had started, and not the command: {left}");
     assert!(doctor.contains("a kctl that is killed may leave processes behind"), "{doctor}");
     assert!(doctor.contains("Landlock") || doctor.contains("not shut in"), "{doctor}");
-    let (left, _) = left_by_a_killed_kctl("none", false);
+    let (left, doctor) = left_by_a_killed_kctl("none", false);
     assert!((1..=3).contains(&left), "a check that is not to be shut in: {left}");
+    assert!(doctor.contains("not shut in, as the profile asks: `test`"), "whatever the machine could: {doctor}");
+    assert!(doctor.contains("a kctl that is killed may leave processes behind"), "{doctor}");
+}
+
+/// Whatever a check does that is not shut in: a kctl that is killed leaves at most what is said of it, which is what the
+/// command had started. The command itself is gone, and so is everything of kctl's own.
+#[test]
+fn of_a_check_that_is_not_shut_in_at_most_what_is_said_is_left_by_a_killed_kctl() {
+    for (name, way, _, _) in WAYS {
+        let seconds = unlikely_seconds();
+        let way = way.replace("SECONDS_", &seconds);
+        // It goes on until kctl is killed, whatever became of what it started.
+        let run = format!("echo $$ > pid; {way}; echo on > on; sleep 600; exit 1");
+        let place =
+            Place::with_profile(&format!("version = 1\n[checks.test]\nrun = '''{run}'''\nisolation = \"none\"\n"));
+        let shown = place.call("check.show", json!({ "check": "test" })).expect("it answers");
+        let said = shown["warnings"].to_string();
+        assert!(said.contains("not_shut_in") && said.contains("may leave processes behind"), "{name}: {said}");
+        let mut kctl = place.command(&place.repo, KCTL, &["validate"]).spawn().expect("it starts");
+        let command = || -> Option<i32> { fs::read_to_string(place.repo.join("pid")).ok()?.trim().parse().ok() };
+        let is_on = || match name {
+            // These never come to the end of their line by themselves.
+            "stopped" => command().is_some_and(|pid| state(pid) == Some('T')),
+            "much output" => alive(&seconds) >= 1,
+            _ => place.repo.join("on").exists(),
+        };
+        assert!(soon(is_on), "{name}: the check is on");
+        let command = command().expect("it wrote its own number");
+        kctl.kill().expect("it is ours");
+        kctl.wait().expect("it is ours");
+        // One that only waits to be reaped by whoever inherited it is gone.
+        assert!(soon(|| matches!(state(command), None | Some('Z' | 'X'))), "{name}: the command goes with kctl");
+        let left = named(&seconds, |line, word| line.contains(word));
+        let kctls = left.iter().filter(|pid| is_kctl(**pid)).count();
+        end_everything(&seconds);
+        assert_eq!(kctls, 0, "{name}: nothing of kctl's own is left: {left:?}");
+        assert!(alive(&seconds) == 0, "{name}: what is left can be ended as any process");
+    }
+}
+
+/// The letter that the kernel has for how a process is; none where there is no such process.
+fn state(pid: i32) -> Option<char> {
+    fs::read_to_string(format!("/proc/{pid}/stat")).ok()?.rsplit_once(") ")?.1.chars().next()
+}
+
+fn is_kctl(pid: i32) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with("kctl"))
+}
+
+/// Ends all that has this number in its words, until nothing comes after: a loop starts the next before it is ended.
+fn end_everything(word: &str) {
+    let ended = soon(|| {
+        let left = named(word, |line, word| line.contains(word));
+        for pid in left.iter().filter_map(|pid| rustix::process::Pid::from_raw(*pid)) {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+        left.is_empty()
+    });
+    assert!(ended, "what is left ends");
 }
 
 /// A number that a process can be told by: nobody else sleeps for so long.
