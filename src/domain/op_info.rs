@@ -12,10 +12,21 @@ pub const SYNONYMS: [(&str, &str); 1] = [("run", "evidence")];
 /// The operation's name for `name`, whose noun may be another word for it: `evidence.log` for `run.log`.
 pub fn canonical(name: &str) -> Cow<'_, str> {
     let Some((noun, verb)) = name.split_once('.') else { return Cow::Borrowed(name) };
-    match SYNONYMS.iter().find(|(word, _)| *word == noun) {
-        Some((_, meant)) => Cow::Owned(format!("{meant}.{verb}")),
-        None => Cow::Borrowed(name),
+    match meant(noun) {
+        same if same == noun => Cow::Borrowed(name),
+        meant => Cow::Owned(format!("{meant}.{verb}")),
     }
+}
+
+/// The noun that has the operations, for `word`, which may be another word for it.
+pub fn meant(word: &str) -> &str {
+    SYNONYMS.iter().find(|(other, _)| *other == word).map_or(word, |(_, noun)| noun)
+}
+
+/// `noun`, and every other word for it.
+pub fn words_for(noun: &'static str) -> impl Iterator<Item = &'static str> {
+    let others = SYNONYMS.iter().filter(move |(_, meant)| *meant == noun).map(|(word, _)| *word);
+    std::iter::once(noun).chain(others)
 }
 
 /// One operation. Doors render flags, help, tools and references from it and from nothing else.

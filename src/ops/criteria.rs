@@ -10,17 +10,38 @@ use serde_json::{Map, Value};
 use crate::domain::contract::{Constraint, Criterion, CriterionId, Proof};
 use crate::domain::refusal::{Code, Refusal};
 
-/// How criteria are written, with one example of each kind, for people.
-pub const HELP: &str = "\
-Criteria are written `[ID=]KIND:ARGUMENT`; without ID= they are numbered AC-1, AC-2, …
+/// How criteria are written, with a text and an object of each kind, for people. A test reads every one of them, and asks
+/// the domain for its kinds.
+pub const HELP: &str = r#"Criteria are written `[ID=]KIND:ARGUMENT`; without ID= they are numbered AC-1, AC-2, …
   check:test                     the declared check `test` passes
+    {"kind":"check","check":"test"}
   file_exists:README.md          the file is there
+    {"kind":"file_exists","path":"README.md"}
   file_absent:TODO.md            the file is not there
-  file_contains:README.md:Usage  the file holds this text
-  search_none:FIXME              no file holds a line that matches this pattern
-  diff_scope:src/**,tests/**     nothing outside of these globs was changed
+    {"kind":"file_absent","path":"TODO.md"}
+  file_contains:README.md:Usage  the file holds this text; `pattern` for `text`: it matches that
+    {"kind":"file_contains","path":"README.md","text":"Usage"}
+  json_valid:package.json        the file is JSON; with `"comments":true` comments are let through
+    {"kind":"json_valid","path":"package.json"}
+  toml_valid:Cargo.toml          the file is TOML
+    {"kind":"toml_valid","path":"Cargo.toml"}
+  yaml_valid:ci.yml              the file is YAML
+    {"kind":"yaml_valid","path":"ci.yml"}
+  parses:src/main.py             the file parses as what its name says it is
+    {"kind":"parses","path":"src/main.py"}
+  search_none:FIXME              no file, or none among `paths`, holds a line that matches this pattern
+    {"kind":"search_none","pattern":"FIXME","paths":[]}
+  diff_scope:src/**,tests/**     nothing outside of these globs was changed, and at most `max_files`
+    {"kind":"diff_scope","paths":["src/**","tests/**"]}
+  citation:docs/a.md             each of these was read: `kctl criterion cite`
+    {"kind":"citation","sources":["docs/a.md"]}
+  receipt:ci                     this signer of the base signed that it holds: `kctl criterion receipt`
+    {"kind":"receipt","signer":"ci"}
   attested:'Is it readable?'     a person says yes: `kctl criterion attest`
-or as an object, such as {\"kind\":\"check\",\"check\":\"test\",\"required\":false}";
+    {"kind":"attested","question":"Is it readable?"}
+  judgement:'Is it clear?'       a model or a reviewer says so: `kctl criterion judge`
+    {"kind":"judgement","question":"Is it clear?"}
+An object may have `id`, `statement` and `"required":false` as well"#;
 
 /// A criterion as a caller writes it. Without an id it is numbered; without a statement it says what it checks.
 #[derive(Clone, Debug)]
@@ -309,18 +330,30 @@ mod tests {
         assert_eq!(short.map(|criterion| criterion.statement), Ok("check `tests` passes".to_owned()));
     }
 
+    /// The kinds that the domain has, by the schema that is derived from it.
+    fn kinds_of_the_domain() -> Vec<String> {
+        let schema = serde_json::to_value(schemars::schema_for!(Proof)).expect("a schema is JSON");
+        let variants = schema["oneOf"].as_array().expect("one schema for each kind");
+        variants.iter().map(|one| one["properties"]["kind"]["const"].as_str().expect("a kind").to_owned()).collect()
+    }
+
     #[test]
-    fn the_help_has_an_example_of_every_kind_and_each_of_them_reads() {
-        let examples = HELP.lines().filter_map(|line| line.strip_prefix("  "));
-        let criteria: Vec<Criterion> = examples
-            .map(|line| line.split("  ").next().unwrap_or_default().trim().replace('\'', ""))
-            .map(|example| read(example.clone().into()).unwrap_or_else(|why| panic!("{example}: {why}")))
-            .collect();
-        let kinds: Vec<&str> = criteria.iter().map(|criterion| criterion.proof.kind()).collect();
-        let all = ["check", "file_exists", "file_absent", "file_contains", "search_none", "diff_scope", "attested"];
-        assert_eq!(kinds, all);
-        let object = HELP.split("such as ").nth(1).expect("it shows an object");
-        assert!(read(serde_json::from_str(object).expect("JSON")).is_ok_and(|criterion| !criterion.required));
+    fn the_help_has_a_text_and_an_object_of_every_kind_and_both_read_the_same() {
+        let examples: Vec<&str> = HELP.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+        let mut kinds = Vec::new();
+        for pair in examples.chunks(2) {
+            let text = pair[0].split("  ").next().unwrap_or_default().trim().replace('\'', "");
+            let short = read(text.clone().into()).unwrap_or_else(|why| panic!("{text}: {why}"));
+            let object = serde_json::from_str(pair[1]).unwrap_or_else(|why| panic!("{}: {why}", pair[1]));
+            assert_eq!(Ok(&short), read(object).as_ref(), "{text}");
+            kinds.push(short.proof.kind());
+        }
+        assert_eq!(kinds, kinds_of_the_domain());
+    }
+
+    #[test]
+    fn every_kind_of_the_domain_is_known_by_name() {
+        assert_eq!(KINDS.to_vec(), kinds_of_the_domain());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::domain::effect::{Custody, Effect};
 use crate::domain::isolation::MAY_LEAVE;
 use crate::domain::profile::IsolationWish;
 use crate::domain::refusal::Refusal;
+use crate::ops::base::Base;
 use crate::ops::call::Call;
 use crate::ops::catalogue::NoParams;
 use crate::ops::check::declared::{self, Declared};
@@ -154,6 +155,12 @@ fn profile(call: &Call<'_>) -> Finding {
 
 fn base(call: &Call<'_>) -> Finding {
     match call.base() {
+        // First: what the base that was seen last is lacking may be there by now.
+        Ok(Some(base)) if base.strayed().is_some() => warning(
+            "base",
+            unasked(&base),
+            "kctl validate asks the remote; if that says the same as before, find out who moved the reference",
+        ),
         Ok(Some(base)) if base.profile.is_none() => warning(
             "base",
             format!("{} at {} has no profile", base.reference, base.commit.short()),
@@ -164,14 +171,21 @@ fn base(call: &Call<'_>) -> Finding {
             format!("{} at {} is taken from the remote's HEAD and not recorded", base.reference, base.commit.short()),
             "kctl init records it, so that nobody can name another judge",
         ),
-        Ok(Some(base)) if base.strayed().is_some() => warning(
-            "base",
-            base.strayed().unwrap_or_default(),
-            "kctl validate asks the remote; if that says the same as before, find out who moved the reference",
-        ),
         Ok(Some(base)) => ok("base", format!("{} at {}", base.reference, base.commit.short())),
         Ok(None) => warning("base", "this clone knows no base", "commit something, or fetch the remote"),
         Err(why) => problem("base", why.message().to_owned(), "mend the profile on the base"),
+    }
+}
+
+/// What is known of a base whose reference was moved since the remote was asked.
+fn unasked(base: &Base) -> String {
+    let (reference, judges) = (&base.reference, base.commit.short());
+    match &base.tracking {
+        Some(here) => format!(
+            "{reference} is at {} here, as after a push or a fetch; the remote was not asked yet, and until then {judges} judges",
+            here.short()
+        ),
+        None => format!("{reference} is gone here; the remote was not asked yet, and until then {judges} judges"),
     }
 }
 

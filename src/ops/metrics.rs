@@ -13,7 +13,9 @@ use crate::domain::run::{Run, Subject};
 use crate::domain::stamp::{Length, Stamp};
 use crate::domain::task::Task;
 use crate::ports::ledger::{LedgerFault, MAX_PAGE, Views};
-use crate::rules::metrics::{AgentRow, CheckRow, GateRow, Metrics, NamedCount, Past, RefusalRow, Totals, exposition};
+use crate::rules::metrics::{
+    AgentRow, CheckRow, GateRow, Metrics, NOTES, NamedCount, Past, RefusalRow, Totals, exposition,
+};
 
 use super::call::Call;
 use super::fault;
@@ -52,6 +54,8 @@ pub struct Out {
     unknown: Vec<NamedCount>,
     /// Events that cannot be read at all; `ledger.verify` names them.
     unreadable: u64,
+    /// What counts mean whose names do not say it.
+    notes: [&'static str; 2],
     /// In the text format of Prometheus, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     prometheus: Option<String>,
@@ -98,6 +102,7 @@ impl Op for Show {
             failed_publications: metrics.failed_publications(),
             unknown: metrics.unknown_types(),
             unreadable: metrics.unreadable,
+            notes: NOTES,
             prometheus: input.prometheus.then(|| exposition(&metrics)),
         })
     }

@@ -114,6 +114,12 @@ pub trait Views {
     /// When the ledger cannot be read.
     fn events(&self, stream: Option<&str>, after_seq: u64, limit: u32) -> Result<Vec<Recorded>, LedgerFault>;
 
+    /// The newest recorded events with `seq < before_seq`, oldest first, of one stream if it is named.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    fn events_before(&self, stream: Option<&str>, before_seq: u64, limit: u32) -> Result<Vec<Recorded>, LedgerFault>;
+
     /// # Errors
     /// When the ledger cannot be read.
     fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, LedgerFault>;

@@ -281,3 +281,20 @@ fn a_column_says_how_each_check_stands_against_the_base() {
     let one = place.kctl(&["check", "run", "test", "--task", &task, "--baseline", "--json"]).json()["data"].clone();
     assert_eq!(one["results"][0]["against_base"], "regression", "{one:#}");
 }
+
+#[test]
+fn a_list_of_no_checks_says_what_to_do_next() {
+    let next = |place: &Place| {
+        let listed = place.kctl(&["check", "list", "--json"]).ok().json();
+        assert_eq!((&listed["data"]["items"], &listed["warnings"][0]["code"]), (&json!([]), &json!("no_checks")));
+        (proposed(&listed), text(&listed["warnings"][0]["message"]))
+    };
+    let place = Place::with_profile("version = 1\n");
+    let (ops, said) = next(&place);
+    assert_eq!(ops, ["doctor"]);
+    assert!(said.contains("`kctl help profile`"), "{said}");
+    std::fs::remove_file(place.repo.join(".decapod/kctl.toml")).expect("removed");
+    let (ops, said) = next(&place);
+    assert_eq!(ops, ["init"]);
+    assert!(said.contains("there is no `.decapod/kctl.toml`"), "{said}");
+}

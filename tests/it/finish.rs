@@ -74,6 +74,29 @@ fn a_rejection_says_what_is_unmet_how_often_it_was_said_and_what_to_do() {
     assert_eq!(place.data(&["task", "show", &task])["completion"]["summary"], "it works");
 }
 
+/// Whoever finishes and follows what is proposed gets to publication, and never to its refusal.
+#[test]
+fn a_finished_task_is_proposed_for_publication_only_when_that_needs_nothing_else() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    let (task, tree) = ada.worked(json!({ "title": "one" }));
+    write(&tree.join("more.txt"), "not committed\n");
+    ada.ok("validate", json!({ "task": task }));
+    let done = ada.call("task.finish", json!({ "task": task })).expect("the contract is met");
+    assert_eq!(proposed(&done), ["workspace.status"], "{done:#}");
+    let mut refused = ada.no("NOT_CLEARED", "publish", json!({ "task": task }));
+    assert!(text(&refused["message"].take()).contains("more.txt"));
+    let context = ada.call("context.resolve", json!({ "task": task })).expect("shown");
+    assert_eq!(proposed(&context), ["validate"], "{context:#}");
+    assert_eq!(context["next"][0]["params"], json!({ "task": task, "scope": "branch" }));
+    let dirty = ada.call("validate", context["next"][0]["params"].clone()).expect("judged");
+    assert_eq!(proposed(&dirty), ["workspace.status"], "{dirty:#}");
+    place.commit_in(&tree, "more");
+    let clean = ada.call("validate", json!({ "task": task, "scope": "branch" })).expect("judged");
+    assert_eq!(proposed(&clean), ["publish"], "{clean:#}");
+    assert_eq!(ada.ok("publish", clean["next"][0]["params"].clone())["remote_verified"], true);
+}
+
 #[test]
 fn a_claim_of_being_done_is_recorded_as_no_more_than_that() {
     let place = Place::new();

@@ -24,8 +24,33 @@ fn the_log_pages_narrows_and_is_what_an_export_gives_out() {
     for pair in exported.windows(2) {
         assert_eq!(pair[1]["prev"], pair[0]["seal"], "each names the seal before it");
     }
-    let page = place.call("ledger.log", json!({ "limit": 1 })).expect("read");
+    let page = place.call("ledger.log", json!({ "after": 0, "limit": 1 })).expect("read");
     assert!(text(&page["truncated"][0]["how"]).contains("after"), "{page:#}");
+}
+
+#[test]
+fn the_log_shows_the_newest_events_and_pages_back_to_the_first() {
+    let place = Place::new();
+    let ada = place.agent("ada");
+    ada.claimed(json!({ "title": "one" }));
+    let log = place.log();
+    assert!(log.len() > 4, "{log:#?}");
+    let mut found: Vec<serde_json::Value> = Vec::new();
+    let mut params = json!({ "limit": 2 });
+    loop {
+        let page = place.call("ledger.log", params).expect("read");
+        let items = page["data"]["items"].as_array().expect("a list").clone();
+        found.splice(0..0, items);
+        let first = found[0]["seq"].clone();
+        let Some(cut) = page["truncated"].get(0) else { break };
+        assert!(text(&cut["how"]).contains(&format!("`before`: `{first}`")), "{cut:#}");
+        params = json!({ "limit": 2, "before": first });
+    }
+    assert_eq!(found, log);
+    let newest = place.data(&["ledger", "log", "--limit", "1"]);
+    assert_eq!(newest["items"], json!([log.last().expect("some")]));
+    let both = place.call("ledger.log", json!({ "after": 1, "before": 9 })).expect_err("one of them");
+    assert_eq!((&both["code"], &both["details"]["field"]), (&json!("INVALID_VALUE"), &json!("before")), "{both:#}");
 }
 
 #[test]

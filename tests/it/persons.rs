@@ -91,7 +91,7 @@ fn what_publication_asks_for_beside_the_contract_is_told_with_the_end() {
     place.commit_in(&tree, "work");
     ada.ok("validate", json!({ "task": task }));
     let done = ada.call("task.finish", json!({ "task": task })).expect("the contract is met");
-    assert_eq!(proposed(&done), ["validate", "publish"], "{done:#}");
+    assert_eq!(proposed(&done), ["validate"], "{done:#}");
     assert_eq!(done["warnings"][0]["code"], "publication_needs");
     let said = text(&done["warnings"][0]["message"]);
     assert!(said.contains("`lint`") && said.contains("`test`"), "{said}");

@@ -80,6 +80,65 @@ fn it_is_shown_before_it_is_done_and_done_once_and_taken_back() {
 }
 
 #[test]
+fn after_a_push_the_doctor_says_that_nobody_asked_the_remote_yet() {
+    let place = Place::untouched();
+    let base = || {
+        let told = place.kctl(&["doctor", "--json"]).ok().json()["data"].clone();
+        assert_eq!(told["healthy"], true, "{told:#}");
+        told["findings"].as_array().expect("a list").iter().find(|one| one["part"] == "base").expect("a base").clone()
+    };
+    place.write("Makefile", "test:\n\ttest -e Makefile\n");
+    place.data(&["init"]);
+    place.commit("kctl");
+    assert!(text(&base()["what"]).ends_with("has no profile"), "{:#}", base());
+    place.git(&["push", "-q", "origin", "main"]);
+    let pushed = base();
+    let head = &place.git(&["rev-parse", "HEAD"])[..12];
+    assert!(text(&pushed["what"]).starts_with(&format!("refs/remotes/origin/main is at {head} here")), "{pushed:#}");
+    assert!(text(&pushed["what"]).contains("was not asked yet") && !text(&pushed["what"]).contains("no profile"));
+    assert!(text(&pushed["remedy"]).starts_with("kctl validate asks the remote"), "{pushed:#}");
+    place.kctl(&["validate"]).ok();
+    assert_eq!((&base()["health"], &base()["remedy"]), (&json!("ok"), &json!(null)));
+}
+
+/// Each of the layouts that Python projects without pytest have: what is proposed finds the one test that is there.
+#[test]
+fn the_proposed_unittest_runs_the_tests_and_its_words_are_read() {
+    let test = |said: &str| {
+        format!(
+            "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, {said})\n"
+        )
+    };
+    let layouts: [&[&str]; 4] = [
+        &["tests/__init__.py", "tests/test_a.py"],
+        &["tests/test_a.py"],
+        &["test_a.py"],
+        &["tests/unit/__init__.py", "tests/unit/test_a.py"],
+    ];
+    for layout in layouts {
+        let place = Place::untouched();
+        let (file, packages) = layout.split_last().expect("a file of tests");
+        packages.iter().for_each(|package| place.write(package, ""));
+        place.write(file, &test("1"));
+        place.commit("tests");
+        let proposed = text(&place.data(&["init"])["checks"][0]["run"]);
+        assert!(proposed.starts_with("python3 -m unittest"), "{layout:?}: {proposed}");
+        place.commit("kctl");
+        let ran = |status: i32| {
+            let ran = place.kctl(&["check", "run", "test", "--json"]);
+            assert_eq!(ran.status, status, "{layout:?}: {proposed}: {ran:#?}");
+            let evidence = text(&ran.json()["data"]["results"][0]["evidence"]);
+            place.data(&["evidence", "show", &evidence])
+        };
+        let passed = ran(0);
+        assert_eq!(passed["record"]["tests"]["passed"], 1, "{layout:?}: {proposed}: {passed:#}");
+        place.write(file, &test("2"));
+        let failed = ran(8);
+        assert_eq!(failed["record"]["tests"]["failed"], 1, "{layout:?}: {proposed}: {failed:#}");
+    }
+}
+
+#[test]
 fn a_profile_that_was_edited_since_is_not_taken_back() {
     let place = Place::untouched();
     cargo_project(&place);

@@ -49,6 +49,15 @@ impl Views for Handle {
         Ok(found.take(size(limit)).cloned().collect())
     }
 
+    fn events_before(&self, stream: Option<&str>, before_seq: u64, limit: u32) -> Result<Vec<Recorded>, LedgerFault> {
+        let tables = self.tables();
+        let found = tables.events.iter().rev().filter(|event| event.seq < before_seq);
+        let found = found.filter(|event| stream.is_none_or(|stream| event.stream == stream));
+        let mut events: Vec<Recorded> = found.take(size(limit)).cloned().collect();
+        events.reverse();
+        Ok(events)
+    }
+
     fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, LedgerFault> {
         Ok(self.tables().answers.get(key).map(|(answer, _)| answer.clone()))
     }

@@ -134,12 +134,21 @@ pub fn ready(after: Option<&Cursor>, limit: u32) -> (String, Vec<Sql>) {
 
 /// Events after `after_seq`, of one stream if it is named.
 pub fn events(stream: Option<&str>, after_seq: u64, limit: u32) -> (String, Vec<Sql>) {
-    let after = Sql::Integer(i64::try_from(after_seq).unwrap_or(i64::MAX));
-    let mut asked = Asked { sql: format!("SELECT {EVENT} FROM events WHERE seq > ?"), values: vec![after] };
+    events_from(("seq > ?", "seq"), stream, after_seq, limit)
+}
+
+/// Events before `before_seq`, the newest first, of one stream if it is named.
+pub fn events_before(stream: Option<&str>, before_seq: u64, limit: u32) -> (String, Vec<Sql>) {
+    events_from(("seq < ?", "seq DESC"), stream, before_seq, limit)
+}
+
+fn events_from((place, order): (&str, &str), stream: Option<&str>, seq: u64, limit: u32) -> (String, Vec<Sql>) {
+    let seq = Sql::Integer(i64::try_from(seq).unwrap_or(i64::MAX));
+    let mut asked = Asked { sql: format!("SELECT {EVENT} FROM events WHERE {place}"), values: vec![seq] };
     if let Some(stream) = stream {
         asked.and("stream = ?", [Sql::Text(stream.to_owned())]);
     }
-    asked.sql.push_str(" ORDER BY seq LIMIT ?");
+    asked.sql.push_str(&format!(" ORDER BY {order} LIMIT ?"));
     asked.values.push(page_size(limit));
     (asked.sql, asked.values)
 }

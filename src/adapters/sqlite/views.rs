@@ -71,6 +71,15 @@ impl Views for Db {
         events.collect::<Result<_, _>>().map_err(Into::into)
     }
 
+    fn events_before(&self, stream: Option<&str>, before_seq: u64, limit: u32) -> Result<Vec<Recorded>, LedgerFault> {
+        let (sql, values) = select::events_before(stream, before_seq, limit);
+        let mut statement = self.conn.prepare_cached(&sql)?;
+        let events = statement.query_map(params_from_iter(values), recorded)?;
+        let mut events: Vec<Recorded> = events.collect::<Result<_, _>>()?;
+        events.reverse();
+        Ok(events)
+    }
+
     fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, LedgerFault> {
         let found = self
             .conn

@@ -84,6 +84,12 @@ pub(super) fn command(name: &str) -> Option<Command> {
     Some(command.override_usage(usage.trim_start_matches("Usage: ").to_owned()))
 }
 
+/// What the words that `command` requires may be, where they are among a few.
+pub(super) fn choices(command: &Command) -> Vec<String> {
+    let required = command.get_arguments().filter(|arg| arg.is_required_set());
+    required.flat_map(Arg::get_possible_values).map(|value| value.get_name().to_owned()).collect()
+}
+
 /// Flags stand under the heading that those of operations have.
 fn in_our_words(command: Command) -> Command {
     let heading = |arg: Arg| if arg.get_long().is_some() { arg.help_heading("Flags") } else { arg };

@@ -74,6 +74,14 @@ pub(super) fn of_clap(error: &clap::Error, usage: &str) -> Refusal {
     if arg.is_empty() { refusal } else { refusal.with("flag", arg) }
 }
 
+/// Refuses a command line that leaves out a word which is one of `choices`.
+pub(super) fn no_choice(error: &clap::Error, usage: &str, choices: &[String]) -> Refusal {
+    let arg = text(error, ContextKind::InvalidArg).unwrap_or_default();
+    let named: Vec<String> = choices.iter().map(|choice| format!("`{choice}`")).collect();
+    let words = format!("`{usage}` needs {arg}, one of {}: `{usage} {}`", named.join(", "), choices[0]);
+    Refusal::new(Code::USAGE, words).with("flag", arg).with("choices", choices)
+}
+
 /// Refuses what was typed behind a switch as its value, where that is what `error` is about.
 pub(super) fn behind_switch(error: &clap::Error, args: &[OsString], switches: &[String]) -> Option<Refusal> {
     if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) {

@@ -114,6 +114,7 @@ Commands:
   task         create, claim, list, set-limits
   validate     Validate the workspace
   evidence     attest
+  run          another word for `evidence`: attest
   hook         install
   rpc          Serve JSON-RPC 2.0 on standard input: one request or one batch
   git-hook     Serve a git hook
@@ -135,6 +136,34 @@ Global flags:
 Run `kctl NOUN --help` for its verbs, `kctl help exit` for exit statuses
 "#);
     assert_eq!(help(""), help("help"));
+}
+
+#[test]
+fn another_word_for_a_noun_stands_wherever_the_noun_does() {
+    for (word, noun) in crate::domain::op_info::SYNONYMS {
+        let shown = help(&format!("{word} --help"));
+        assert!(shown.contains(&format!("Usage: kctl {word} VERB")), "{shown}");
+        assert!(shown.contains(&format!("`{word}` is another word for `{noun}`")), "{shown}");
+        let pages = man::man_pages(OPS);
+        let page = |name: &str| pages.iter().find(|(file, _)| file == name).map(|(_, page)| page.clone());
+        let of_noun = pages.iter().filter(|(file, _)| file.starts_with(&format!("kctl-{noun}")));
+        for (file, _) in of_noun.clone() {
+            let other = page(&file.replace(noun, word)).unwrap_or_else(|| panic!("`{word}` has no page like {file}"));
+            let other = String::from_utf8(other).expect("UTF-8");
+            assert!(other.contains(".SH \"EXAMPLES\""), "{other}");
+        }
+        assert!(of_noun.count() > 1);
+        let root = String::from_utf8(page("kctl.1").expect("the first page")).expect("UTF-8");
+        assert!(root.contains(&format!("kctl\\-{word}(1)")), "{root}");
+        for (shell, completed) in [
+            (clap_complete::Shell::Bash, format!("kctl,{word})")),
+            (clap_complete::Shell::Zsh, format!("'{word}:another word for")),
+            (clap_complete::Shell::Fish, format!("-a \"{word}\" -d 'another word for")),
+        ] {
+            let script = String::from_utf8(tree::completions(shell, OPS)).expect("UTF-8");
+            assert!(script.contains(&completed), "{shell} lacks {completed}");
+        }
+    }
 }
 
 #[test]

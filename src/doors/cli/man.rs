@@ -4,7 +4,7 @@ use clap::Command;
 
 use super::catalogue;
 use super::tree::{MAX_HELP_COLUMNS, full};
-use crate::domain::op_info::OpInfo;
+use crate::domain::op_info::{OpInfo, words_for};
 use crate::ops::custody::{SESSION_VAR, TOKEN_VAR};
 
 /// When these pages last changed in substance: not the day of a build, which would make each build another.
@@ -33,7 +33,7 @@ fn collect(command: &Command, name: &str, ops: &[OpInfo], pages: &mut Vec<(Strin
 
 fn page(command: &Command, name: &str, ops: &[OpInfo]) -> Vec<u8> {
     // What stands below the flags in help has sections of its own here.
-    let info = ops.iter().find(|info| info.command().replace(' ', "-") == name);
+    let info = ops.iter().find(|info| pages_of(info).any(|page| page == name));
     let source = format!("kctl {}", crate::VERSION);
     let man = clap_mangen::Man::new(command.clone())
         .title(name.to_uppercase())
@@ -62,6 +62,12 @@ fn page(command: &Command, name: &str, ops: &[OpInfo]) -> Vec<u8> {
     section("SEE ALSO", &see_also(command, name), &mut more);
     page.extend_from_slice(more.as_bytes());
     page
+}
+
+/// The pages that describe `info`: one for each word for its noun.
+fn pages_of(info: &OpInfo) -> impl Iterator<Item = String> {
+    let verb = info.verb().map(|verb| format!("-{verb}")).unwrap_or_default();
+    words_for(info.noun()).map(move |word| format!("kctl-{word}{verb}").replace('_', "-"))
 }
 
 /// A section of lines that stay as they are.

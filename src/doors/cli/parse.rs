@@ -11,7 +11,7 @@ use super::leaf::Leaf;
 use super::source::Console;
 use super::tree::{noun_help, root_help, styled};
 use super::{catalogue, fault};
-use crate::domain::op_info::{OpInfo, SYNONYMS};
+use crate::domain::op_info::{OpInfo, meant};
 use crate::domain::refusal::{Code, Refusal};
 use crate::rules::near::{MAX_COMPARED_CHARS, near};
 
@@ -124,7 +124,7 @@ impl Parser<'_, '_> {
 
     fn noun(&mut self, noun: &str, rest: &[OsString]) -> Result<Action, Refusal> {
         let name = noun.replace('-', "_");
-        let name = SYNONYMS.iter().find(|(word, _)| *word == name).map_or(name, |(_, meant)| (*meant).to_owned());
+        let name = meant(&name).to_owned();
         let ops = self.ops;
         let of_noun = || ops.iter().filter(|info| info.noun() == name);
         let has_verbs = of_noun().any(|info| info.verb().is_some());
@@ -154,20 +154,21 @@ impl Parser<'_, '_> {
                 self.globals = kept;
                 self.built_in(noun, command, rest)
             }
-            (None, None) => self.verbless(&name, stage?),
+            (None, None) => self.verbless(noun, &name, stage?),
         }
     }
 
-    fn verbless(&self, noun: &str, stage: Stage) -> Result<Action, Refusal> {
+    /// `word` was typed, and means `noun`.
+    fn verbless(&self, word: &str, noun: &str, stage: Stage) -> Result<Action, Refusal> {
         match stage {
             Stage::Word(verb, _) => Err(fault::unknown_verb(noun, &verb.replace('-', "_"), self.ops)),
-            Stage::Help => Ok(self.help(noun_help(noun, self.ops, self.console.columns))),
+            Stage::Help => Ok(self.help(noun_help(word, self.ops, self.console.columns))),
             Stage::Version => Ok(Action::Version),
             Stage::Nothing => {
                 let of_noun = self.ops.iter().filter(|info| info.noun() == noun);
                 let verbs: Vec<String> =
                     of_noun.filter_map(|info| info.verb().map(|verb| verb.replace('_', "-"))).collect();
-                let message = format!("`kctl {noun}` needs a verb: {}", verbs.join(", "));
+                let message = format!("`kctl {word}` needs a verb: {}", verbs.join(", "));
                 Err(Refusal::new(Code::USAGE, message).with("verbs", verbs))
             }
         }
@@ -196,10 +197,14 @@ impl Parser<'_, '_> {
 
     fn built_in(&mut self, name: &str, command: Command, args: &[OsString]) -> Result<Action, Refusal> {
         let command = styled(command, self.console.columns);
+        let choices = builtin::choices(&command);
         let matches = match command.try_get_matches_from(args) {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
                 return Ok(Action::Help(error.render().ansi().to_string()));
+            }
+            Err(error) if error.kind() == ErrorKind::MissingRequiredArgument && !choices.is_empty() => {
+                return Err(fault::no_choice(&error, &format!("kctl {name}"), &choices));
             }
             Err(error) => return Err(fault::of_clap(&error, &format!("kctl {name}"))),
         };

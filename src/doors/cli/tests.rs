@@ -131,6 +131,7 @@ fn what_is_off_is_named_with_what_would_be_right() {
         "--jsn task list",
         "rpc --params {}",
         "hook",
+        "completions",
         "completions basch",
         "git-hook",
     ];
@@ -182,6 +183,8 @@ rpc --params {}
     USAGE: `--params` needs `--op`: `kctl rpc --op NAME --params JSON`
 hook
     USAGE: `kctl hook` needs a verb: install
+completions
+    USAGE: `kctl completions` needs `<SHELL>`, one of `bash`, `elvish`, `fish`, `powershell`, `zsh`: `kctl completions bash`
 completions basch
     USAGE: `<SHELL>` takes one of `bash`, `elvish`, `fish`, `powershell`, `zsh`, not `basch`: did you mean `bash`
 git-hook

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 
 use super::leaf::Leaf;
 use super::{builtin, globals};
-use crate::domain::op_info::OpInfo;
+use crate::domain::op_info::{OpInfo, meant, words_for};
 
 /// The widest that help is wrapped to, in columns.
 pub(super) const MAX_HELP_COLUMNS: usize = 100;
@@ -29,6 +29,11 @@ pub(super) fn styled(command: Command, columns: usize) -> Command {
         .no_binary_name(true)
 }
 
+/// The distinct nouns in the order of `ops`, each with the other words for it behind it.
+fn words(ops: &[OpInfo]) -> impl Iterator<Item = &'static str> {
+    nouns(ops).into_iter().flat_map(words_for)
+}
+
 /// The distinct nouns, in the order of `ops`.
 pub(super) fn nouns(ops: &[OpInfo]) -> Vec<&'static str> {
     let mut nouns: Vec<&'static str> = Vec::new();
@@ -42,18 +47,20 @@ pub(super) fn nouns(ops: &[OpInfo]) -> Vec<&'static str> {
 
 /// What `kctl --help` shows: nouns with their verbs, none of them built.
 pub(super) fn root_help(ops: &[OpInfo], columns: usize) -> Command {
-    let nouns = nouns(ops).into_iter().map(|noun| Command::new(noun.replace('_', "-")).about(noun_about(noun, ops)));
+    let nouns = words(ops).map(|word| Command::new(word.replace('_', "-")).about(word_about(word, ops)));
     let builtins = builtin::commands().into_iter().filter(|command| !is_noun(command.get_name(), ops));
     root(columns).subcommands(nouns).subcommands(builtins)
 }
 
 /// What `kctl NOUN --help` shows: verbs, none of them built.
-pub(super) fn noun_help(noun: &str, ops: &[OpInfo], columns: usize) -> Command {
+pub(super) fn noun_help(word: &str, ops: &[OpInfo], columns: usize) -> Command {
+    let noun = meant(word);
     let of_noun = ops.iter().filter(|info| info.noun() == noun);
     let verbs =
         of_noun.filter_map(|info| info.verb().map(|verb| Command::new(verb.replace('_', "-")).about(info.about)));
-    let noun = noun.replace('_', "-");
-    let after = format!("Run `kctl {noun} VERB --help` for flags and examples");
+    let same = if word == noun { String::new() } else { format!("`{word}` is another word for `{noun}`\n") };
+    let noun = word.replace('_', "-");
+    let after = format!("{same}Run `kctl {noun} VERB --help` for flags and examples");
     let command =
         Command::new(noun.clone()).bin_name(format!("kctl {noun}")).override_usage(format!("kctl {noun} VERB [FLAGS]"));
     styled(command, columns)
@@ -66,15 +73,16 @@ pub(super) fn noun_help(noun: &str, ops: &[OpInfo], columns: usize) -> Command {
 /// Every command with every flag: for completions and man pages only.
 pub(super) fn full(ops: &[OpInfo], columns: usize) -> Command {
     let builtins = builtin::commands().into_iter().filter(|command| !is_noun(command.get_name(), ops));
-    let nouns = nouns(ops).into_iter().map(|noun| full_noun(noun, ops, columns));
+    let nouns = words(ops).map(|word| full_noun(word, ops, columns));
     root(columns).no_binary_name(false).subcommands(nouns).subcommands(builtins)
 }
 
-fn full_noun(noun: &str, ops: &[OpInfo], columns: usize) -> Command {
+fn full_noun(word: &'static str, ops: &[OpInfo], columns: usize) -> Command {
+    let noun = meant(word);
     let of_noun = || ops.iter().filter(|info| info.noun() == noun);
     let base = match of_noun().find(|info| info.verb().is_none()) {
         Some(single) => Leaf::for_help(single, columns),
-        None => Command::new(noun.replace('_', "-")).about(noun_about(noun, ops)).disable_help_subcommand(true),
+        None => Command::new(word.replace('_', "-")).about(word_about(word, ops)).disable_help_subcommand(true),
     };
     // A built-in command of the same name (`hook`) lives beside the operations of the noun.
     let built_in = builtin::commands().into_iter().find(|command| command.get_name() == noun);
@@ -96,6 +104,14 @@ fn root(columns: usize) -> Command {
         .args(globals::args(&globals::CHANGING))
         .arg(version.help_heading("Global flags"))
         .after_help("Run `kctl NOUN --help` for its verbs, `kctl help exit` for exit statuses")
+}
+
+/// What stands behind `word`, which may be another word for a noun.
+fn word_about(word: &str, ops: &[OpInfo]) -> String {
+    match meant(word) {
+        noun if noun == word => noun_about(noun, ops),
+        noun => format!("another word for `{noun}`: {}", noun_about(noun, ops)),
+    }
 }
 
 pub(super) fn noun_about(noun: &str, ops: &[OpInfo]) -> String {

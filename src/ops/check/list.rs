@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::declared::{self, Declared, DeclaredBy, Freshness, Stands};
 use crate::domain::contract::CriterionId;
@@ -56,8 +57,24 @@ impl Op for ListChecks {
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Item>, Refusal> {
         let subject = Subject::named(call, input.task.as_ref(), None)?;
         let declared = declared::all(&subject);
+        if declared.is_empty() {
+            propose_a_check(call, &subject);
+        }
         let stands = declared::standing(call, &subject, &declared)?;
         Ok(List { items: declared.into_iter().zip(stands).map(|(declared, stands)| item(declared, &stands)).collect() })
+    }
+}
+
+/// What leads on from no checks at all.
+fn propose_a_check(call: &mut Call<'_>, subject: &Subject) {
+    let words = match subject.tree_profile {
+        Some(_) => "no check is declared: add one to `.decapod/kctl.toml`; `kctl help profile` shows how",
+        None => "there is no `.decapod/kctl.toml` here, and so no check",
+    };
+    call.warn("no_checks", words);
+    match subject.tree_profile {
+        Some(_) => call.propose("doctor", "says whether the profile reads, once a check is in it", json!({})),
+        None => call.propose("init", "writes a profile, with the checks that it finds here", json!({})),
     }
 }
 

@@ -40,6 +40,7 @@ impl Op for Add {
         "kctl criterion add check:lint --task t-7k2 --reason 'the linter found the last bug'",
         "the task is finished only if `lint` passes as well",
     )];
+    const HELP: &'static str = criteria::HELP;
     type In = In;
     type Out = Standing;
 

@@ -10,7 +10,7 @@ use crate::domain::effect::{Custody, Effect};
 use crate::domain::id::{CommitmentRef, TaskRef};
 use crate::domain::refusal::{Code, Refusal};
 use crate::ops::call::Call;
-use crate::ops::criteria::{ConstraintInput, CriterionInput};
+use crate::ops::criteria::{self, ConstraintInput, CriterionInput};
 use crate::ops::op::Op;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -66,6 +66,7 @@ impl Op for Amend {
             "changes the scope and leaves the criteria",
         ),
     ];
+    const HELP: &'static str = criteria::HELP;
     type In = In;
     type Out = Standing;
 

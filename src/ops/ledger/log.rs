@@ -22,9 +22,12 @@ pub struct In {
     /// How many at most, from 1 to 499 (default: 50)
     #[serde(default)]
     limit: Option<u32>,
-    /// The `seq` of the last event of the page before
+    /// Only events behind the one with this `seq`, the oldest of them (default: the newest events)
     #[serde(default)]
     after: Option<u64>,
+    /// Only events ahead of the one with this `seq`, the newest of them
+    #[serde(default)]
+    before: Option<u64>,
 }
 
 /// One event, readable.
@@ -68,35 +71,56 @@ impl Logged {
     }
 }
 
-/// A page of events.
-pub fn read(
-    call: &mut Call<'_>,
-    stream: Option<&str>,
-    after: Option<u64>,
-    limit: Option<u32>,
-) -> Result<List<Logged>, Refusal> {
-    let limit = page(limit)?;
-    let mut events = call.views()?.events(stream, after.unwrap_or(0), limit + 1).map_err(fault::of_ledger)?;
+/// The oldest events behind `after`.
+pub fn onward(call: &mut Call<'_>, stream: Option<&str>, after: u64, limit: u32) -> Result<Vec<Recorded>, Refusal> {
+    let mut events = call.views()?.events(stream, after, limit + 1).map_err(fault::of_ledger)?;
     call.cut(&mut events, limit, "items", |event| event.seq.to_string());
-    Ok(List { items: events.into_iter().map(Logged::of).collect() })
+    Ok(events)
+}
+
+/// The newest events ahead of `before`.
+fn backward(call: &mut Call<'_>, stream: Option<&str>, before: u64, limit: u32) -> Result<Vec<Recorded>, Refusal> {
+    let mut events = call.views()?.events_before(stream, before, limit + 1).map_err(fault::of_ledger)?;
+    let earlier = events.len().saturating_sub(limit as usize);
+    if earlier > 0 {
+        events.drain(..earlier);
+        let first = events.first().map_or(before, |event| event.seq);
+        let how = format!("for earlier events ask again with `before`: `{first}`");
+        call.truncated.push(Truncation { what: "items".to_owned(), limit: u64::from(limit), total: None, how });
+    }
+    Ok(events)
 }
 
 pub struct Log;
 
 impl Op for Log {
     const NAME: &'static str = "ledger.log";
-    const ABOUT: &'static str = "Show recorded events, oldest first";
+    const ABOUT: &'static str = "Show the newest recorded events, in the order in which they were recorded";
     const EFFECT: Effect = Effect::Read;
     const CUSTODY: Custody = Custody::None;
     const COLUMNS: &'static [&'static str] = &["seq", "at", "type", "stream", "agent"];
-    const EXAMPLES: &'static [(&'static str, &'static str)] =
-        &[("kctl ledger log --after 100 --limit 20", "the events after number 100")];
+    const EXAMPLES: &'static [(&'static str, &'static str)] = &[
+        ("kctl ledger log", "the newest events; the last line is the last one"),
+        ("kctl ledger log --before 100", "those ahead of number 100: page by page back to the first"),
+        ("kctl ledger log --after 0 --limit 20", "from the first one on"),
+    ];
     type In = In;
     type Out = List<Logged>;
 
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Logged>, Refusal> {
         let stream = input.stream.map(|stream| call.stream(&stream)).transpose()?;
-        read(call, stream.as_deref(), input.after, input.limit)
+        let (stream, limit) = (stream.as_deref(), page(input.limit)?);
+        let events = match (input.after, input.before) {
+            (Some(_), Some(_)) => {
+                return Err(Refusal::invalid(
+                    "before",
+                    "`after` pages onward and `before` pages back: give one of them",
+                ));
+            }
+            (Some(after), None) => onward(call, stream, after, limit)?,
+            (None, before) => backward(call, stream, before.unwrap_or(u64::MAX), limit)?,
+        };
+        Ok(List { items: events.into_iter().map(Logged::of).collect() })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::domain::task::{Task, TaskEvent, TaskStatus};
 use crate::ops::call::{Call, Held};
 use crate::ops::op::Op;
 use crate::ops::verification::assess::evidence_of;
+use crate::ops::verification::execute;
 use crate::ops::verification::gate::{self, Judged};
 use crate::ops::verification::rejection::{self, Rejection};
 use crate::ops::verification::subject::Subject;
@@ -108,7 +109,7 @@ fn note_authors(call: &mut Call<'_>, subject: &Subject, judged: &Judged) -> Resu
     Ok(())
 }
 
-/// Proposes to publish, and before that to show what publication asks for beside the contract.
+/// Proposes to publish where nothing that can be seen stands against it, and else what shows what does.
 fn propose(call: &mut Call<'_>, subject: &Subject, judged: &Judged, task: &TaskId) -> Result<(), Refusal> {
     let needs = gate::publication_needs(call, subject, judged)?;
     if !needs.is_empty() {
@@ -117,8 +118,11 @@ fn propose(call: &mut Call<'_>, subject: &Subject, judged: &Judged, task: &TaskI
         call.warn("publication_needs", words);
         let params = json!({ "task": task, "scope": "branch" });
         call.propose("validate", "shows what publication needs as well", params);
+    } else if execute::candidate(call, subject, &judged.snapshot)?.clean {
+        call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": task }));
+    } else {
+        call.propose("workspace.status", "shows what is not committed", json!({ "task": task }));
     }
-    call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": task }));
     Ok(())
 }
 

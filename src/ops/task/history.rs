@@ -8,8 +8,8 @@ use crate::domain::fold::{Entity, Kind};
 use crate::domain::id::TaskRef;
 use crate::domain::refusal::Refusal;
 use crate::domain::task::Task;
-use crate::ops::call::{Call, List, stream_of};
-use crate::ops::ledger::log::{Logged, read};
+use crate::ops::call::{Call, List, page, stream_of};
+use crate::ops::ledger::log::{Logged, onward};
 use crate::ops::op::Op;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,6 +40,7 @@ impl Op for History {
     fn run(call: &mut Call<'_>, input: In) -> Result<List<Logged>, Refusal> {
         let id = call.task(&input.task)?.value.id;
         debug_assert_eq!(Task::KIND, Kind::Task);
-        read(call, Some(&stream_of(Kind::Task, &id)), input.after, input.limit)
+        let events = onward(call, Some(&stream_of(Kind::Task, &id)), input.after.unwrap_or(0), page(input.limit)?)?;
+        Ok(List { items: events.into_iter().map(Logged::of).collect() })
     }
 }

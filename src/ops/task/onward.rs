@@ -56,8 +56,10 @@ pub fn propose(call: &mut Call<'_>, task: &Task, came: Came) -> Result<(), Refus
             let (next, why, params) = out_of_block(task);
             call.propose(next, why, params);
         }
+        // Whether publication needs anything else is not known here, and validating shows it.
         TaskStatus::Finished if mine => {
-            call.propose("publish", "puts exactly what was verified on the remote", json!({ "task": id }));
+            let params = json!({ "task": id, "scope": "branch" });
+            call.propose("validate", "shows whether it can be published, or what that needs", params);
         }
         TaskStatus::Finished | TaskStatus::Cancelled => {
             call.propose("task.show", "shows how it ended", json!({ "task": id }));

@@ -89,6 +89,40 @@ fn python_is_run_in_its_own_environment() {
 }
 
 #[test]
+fn unittest_starts_where_it_finds_the_tests() {
+    let test = "import unittest\n\nclass T(unittest.TestCase):\n    pass\n";
+    let run = |files: &[&str]| proposed(&files.iter().map(|path| (*path, test)).collect::<Vec<_>>());
+    assert_eq!(run(&["tests/__init__.py", "tests/test_a.py"]), ["test: python3 -m unittest"]);
+    assert_eq!(run(&["tests/test_a.py"]), ["test: python3 -m unittest discover -s tests"]);
+    assert_eq!(run(&["test_a.py"]), ["test: python3 -m unittest"]);
+    assert_eq!(
+        run(&["tests/unit/__init__.py", "tests/unit/test_a.py"]),
+        ["test: python3 -m unittest discover -s tests"]
+    );
+    assert_eq!(
+        run(&["test_a.py", "my tests/test_b.py"]),
+        ["test: python3 -m unittest && python3 -m unittest discover -s './my tests'"]
+    );
+    assert_eq!(run(&["fixtures/test_a.py", ".venv/test_a.py", "tests/test-a.py", "tests/a_test.py"]), [""; 0]);
+    let more = |other: &'static str, text: &'static str| proposed(&[("tests/test_a.py", test), (other, text)]);
+    assert_eq!(more("uv.lock", ""), ["test: uv run --locked python -m unittest discover -s tests"]);
+    assert_eq!(
+        proposed(&[("pyproject.toml", "[project]"), ("uv.lock", ""), ("test_a.py", "from unittest import TestCase")]),
+        ["test: uv run --locked python -m unittest"]
+    );
+    assert_eq!(more("pytest.ini", ""), ["test: python3 -m pytest"]);
+    assert_eq!(more("requirements.txt", "pytest\n"), ["test: python3 -m pytest"]);
+    assert_eq!(more("tox.ini", "[testenv]\n"), ["test: tox"]);
+    assert_eq!(more("manage.py", ""), [""; 0]);
+    assert_eq!(more("tests/test_b.py", "import pytest\n"), [""; 0]);
+    assert_eq!(proposed(&[("test_a.py", "import unittested\n# import unittest\n")]), [""; 0]);
+    assert_eq!(
+        proposed(&[("api/pyproject.toml", "[project]"), ("api/tests/test_a.py", test)]),
+        ["api-test: cd api && python3 -m unittest discover -s tests"]
+    );
+}
+
+#[test]
 fn go_make_and_just_are_found() {
     assert_eq!(proposed(&[("go.mod", "module a")]), ["test: go test ./...", "lint: go vet ./..."]);
     let makefile = "test := 1\n.PHONY: check\ncheck lint: deps\n\ttrue\n";

@@ -23,6 +23,9 @@ const FINISH: &str = "task.finish";
 const CLOSE: &str = "commit.close";
 const PUBLISH: &str = "publish";
 
+/// What a host's Stop hook asks. A turn that is held is no task that was to be finished.
+pub(super) const TURN: &str = "turn.end";
+
 /// The event that is being counted.
 struct Counted<'e> {
     recorded: &'e Recorded,
@@ -121,13 +124,17 @@ impl Metrics {
                 self.claim(on, past);
                 "completion_claimed"
             }
-            TaskEvent::FinalizationRejected { unmet, .. } => {
-                self.add(on, Metric::Refused, &[FINISH, Code::FINALIZATION_REJECTED.name()]);
-                self.add(on, Metric::Finalizations, &[FINISH, "rejected"]);
+            TaskEvent::FinalizationRejected { unmet, turn, .. } => {
+                // Nobody called to finish it: the host said that a turn ends, and was answered.
+                let gate = if turn.is_some() { TURN } else { FINISH };
+                if gate == FINISH {
+                    self.add(on, Metric::Refused, &[FINISH, Code::FINALIZATION_REJECTED.name()]);
+                }
+                self.add(on, Metric::Finalizations, &[gate, "rejected"]);
                 let unmet: BTreeSet<String> = unmet.iter().map(|id| id.as_str().to_owned()).collect();
                 let in_one_call = self.claimed.get(on.id()).is_some_and(|ver| ver + 1 == on.recorded.ver);
                 if !in_one_call && self.failing(on.id(), |name| unmet.contains(name)) {
-                    self.add(on, Metric::FalseSuccess, &[FINISH]);
+                    self.add(on, Metric::FalseSuccess, &[gate]);
                 }
                 return;
             }

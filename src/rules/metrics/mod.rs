@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::domain::run::{Subject, Verdict};
 
 pub use exposition::exposition;
-pub use tables::{AgentRow, CheckRow, GateRow, NamedCount, RefusalRow, Totals};
+pub use tables::{AgentRow, CheckRow, GateRow, NOTES, NamedCount, RefusalRow, Totals};
 
 /// What is counted, and by which labels beside host and agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,7 +69,9 @@ impl Metric {
             Metric::Verifications => "Runs of checks and look-ups of proofs that ended.",
             Metric::Criteria => "Criteria that such a run spoke for.",
             Metric::Finalizations => "Answers of the gates.",
-            Metric::FalseSuccess => "Completions claimed, or asked for, while a required criterion was failing.",
+            Metric::FalseSuccess => {
+                "Completions claimed or asked for, and turns ended, while a required criterion was failing."
+            }
             Metric::Regrounds => "Times that an agent was told what is known already.",
             Metric::Tickets => "Recovery tickets that were opened.",
             Metric::Tasks => "What became of tasks.",

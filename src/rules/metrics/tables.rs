@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fold::TURN;
 use super::{Metric, Metrics, Series, percentile};
 use crate::domain::run::Verdict;
 
@@ -27,7 +28,9 @@ pub struct Totals {
     pub finalizations_proposed: u64,
     pub finalizations_rejected: u64,
     pub finalizations_accepted: u64,
-    /// Completion was claimed, or finishing asked for, while a required criterion was failing.
+    /// Turns that a host named when it ended them, while something required was not shown.
+    pub turns_held: u64,
+    /// Completion was claimed, finishing asked for or a turn ended, while a required criterion was failing.
     pub false_successes: u64,
     pub regrounds: u64,
     pub tickets: u64,
@@ -53,6 +56,7 @@ pub struct AgentRow {
     pub passed: u64,
     pub failed: u64,
     pub rejected: u64,
+    pub turns_held: u64,
     pub false_successes: u64,
     pub regrounds: u64,
     pub completed: u64,
@@ -99,6 +103,14 @@ pub struct NamedCount {
     pub count: u64,
 }
 
+/// What counts mean whose names do not say it.
+pub const NOTES: [&str; 2] = [
+    "false_successes: an agent said that it was done, asked to finish or ended its turn while a required criterion was \
+     failing; it should be 0",
+    "turns_held: a host ended a turn while something required was not shown; `finalizations` counts only who asked to \
+     finish, close or publish",
+];
+
 impl Metrics {
     fn of(&self, metric: Metric) -> impl Iterator<Item = (&Series, u64)> {
         self.series.iter().filter(move |(series, _)| series.metric == metric).map(|(series, count)| (series, *count))
@@ -114,8 +126,11 @@ impl Metrics {
     }
 
     pub fn totals(&self) -> Totals {
-        let (rejected, accepted) =
-            (self.sum(Metric::Finalizations, 1, "rejected"), self.sum(Metric::Finalizations, 1, "accepted"));
+        let turns_held = self.sum(Metric::Finalizations, 0, TURN);
+        let (rejected, accepted) = (
+            self.sum(Metric::Finalizations, 1, "rejected") - turns_held,
+            self.sum(Metric::Finalizations, 1, "accepted"),
+        );
         let task = |what| self.sum(Metric::Tasks, 0, what);
         Totals {
             tools_observed: self.all(Metric::Observed),
@@ -129,6 +144,7 @@ impl Metrics {
             finalizations_proposed: rejected + accepted,
             finalizations_rejected: rejected,
             finalizations_accepted: accepted,
+            turns_held,
             false_successes: self.all(Metric::FalseSuccess),
             regrounds: self.all(Metric::Regrounds),
             tickets: self.all(Metric::Tickets),
@@ -160,6 +176,7 @@ impl Metrics {
                     row.passed += if value(1) == Verdict::Pass.name() { count } else { 0 };
                     row.failed += if value(1) == Verdict::Fail.name() { count } else { 0 };
                 }
+                Metric::Finalizations if value(0) == TURN => row.turns_held += count,
                 Metric::Finalizations => row.rejected += if value(1) == "rejected" { count } else { 0 },
                 Metric::FalseSuccess => row.false_successes += count,
                 Metric::Regrounds => row.regrounds += count,

@@ -96,6 +96,30 @@ fn rejected(ver: u64) -> Recorded {
 }
 
 #[test]
+fn a_turn_that_is_held_is_counted_apart_from_a_task_that_was_to_be_finished() {
+    let unmet = vec!["AC-1".parse().expect("legal")];
+    let turn = Some("7".to_owned());
+    let held = TaskEvent::FinalizationRejected { fence: 1, unmet, basis: Digest::of(b"b"), bases: Vec::new(), turn };
+    let held = recorded("task:t-000000000000", 1, &caller(Some("ada"), None), held);
+    let events = [run("e-000000000000", "fail", 1).to_vec(), vec![held, rejected(2)]].concat();
+    let metrics = folded(&events);
+    let totals = metrics.totals();
+    assert_eq!((totals.turns_held, totals.finalizations_rejected, totals.finalizations_proposed), (1, 1, 1));
+    assert_eq!((totals.actions_refused, totals.false_successes), (1, 2));
+    let gates = metrics.gates();
+    let told: Vec<_> = gates.iter().map(|row| (row.gate.as_str(), row.rejected, row.false_successes)).collect();
+    assert_eq!(told, [("task.finish", 1, 1), ("turn.end", 1, 1)]);
+    let agents = metrics.agents();
+    let ada = agents.iter().find(|row| row.agent == "ada").expect("she is there");
+    assert_eq!((ada.rejected, ada.turns_held, ada.false_successes), (1, 1, 2));
+    let fields = serde_json::to_value(&totals).expect("JSON");
+    for note in super::NOTES {
+        let (name, _) = note.split_once(':').expect("a name, and what it means");
+        assert!(fields.get(name).is_some(), "`{name}` is no total");
+    }
+}
+
+#[test]
 fn a_false_success_is_counted_once_a_call_and_only_while_something_required_fails() {
     let false_successes = |events: Vec<Recorded>| folded(&events).totals().false_successes;
     let after = |verdict: &str, more: Vec<Recorded>| [run("e-000000000000", verdict, 1).to_vec(), more].concat();

@@ -339,6 +339,16 @@ fn events_come_in_order_page_by_page_and_by_stream(fixture: &Fixture) -> Result<
     assert_eq!(seqs(Some(&one), 3, 500)?, [5]);
     assert_eq!(seqs(Some("task:t-nobody"), 0, 500)?, [0; 0]);
     assert_eq!(seqs(None, u64::MAX, 500)?, [0; 0]);
+    let back = |stream: Option<&str>, before, limit| -> Result<Vec<u64>> {
+        Ok(ledger.events_before(stream, before, limit)?.iter().map(|event| event.seq).collect())
+    };
+    assert_eq!(back(None, u64::MAX, 2)?, [4, 5]);
+    assert_eq!(back(None, 4, 2)?, [2, 3]);
+    assert_eq!(back(None, 2, 500)?, [1]);
+    assert_eq!(back(Some(&one), 5, 500)?, [1, 3]);
+    assert_eq!(back(Some(&one), u64::MAX, 1)?, [5]);
+    assert_eq!(back(Some("task:t-nobody"), u64::MAX, 500)?, [0; 0]);
+    assert_eq!(back(None, 0, 500)?, [0; 0]);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MAX_PROJECTS, joined};
+use super::{MAX_PROJECTS, joined, unittest};
 
 /// How much of one telling file is read. A longer one is not looked into.
 pub const MAX_CONTENT_BYTES: usize = 256 * 1024;
@@ -65,6 +65,7 @@ pub fn wanted(paths: &BTreeSet<String>) -> Vec<String> {
     wanted.sort();
     wanted.dedup();
     wanted.truncate(MAX_WANTED);
+    wanted.extend(unittest::wanted(paths));
     wanted
 }
 

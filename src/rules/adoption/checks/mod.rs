@@ -7,6 +7,7 @@ mod go;
 mod make;
 mod node;
 mod python;
+mod unittest;
 
 use std::collections::BTreeMap;
 

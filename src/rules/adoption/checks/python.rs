@@ -1,12 +1,13 @@
-//! Python: pytest, and the linters and type checkers that are configured.
+//! Python: pytest or unittest, and the linters and type checkers that are configured.
 
-use super::{Found, TreeFacts, joined, shell};
+use super::{Found, TreeFacts, joined, quoted, shell, unittest};
 use crate::domain::profile::{Check, CheckKind};
 
 pub fn look(facts: &TreeFacts, found: &mut Found) {
     let mut dirs = facts.projects("pyproject.toml");
     let top = ["setup.cfg", "tox.ini", "pytest.ini", "setup.py", "requirements.txt", "conftest.py"];
-    if !dirs.iter().any(String::is_empty) && facts.first_of("", &top).is_some() {
+    let bare = || dirs.is_empty() && !unittest::places(facts, "").is_empty();
+    if !dirs.iter().any(String::is_empty) && (facts.first_of("", &top).is_some() || bare()) {
         dirs.insert(0, String::new());
     }
     for dir in dirs {
@@ -59,13 +60,35 @@ impl Project<'_> {
             if self.content("tox.ini").contains("[testenv") {
                 let check = Check { kind: CheckKind::Test, ..shell("tox") };
                 found.add("python", self.dir, "test", check, "`[testenv]` in `tox.ini`".into());
+                return;
             }
-            return;
+            return self.unittests(found);
         };
         let run = match self.runner() {
             "" => "python3 -m pytest".to_owned(),
             runner => format!("{runner}pytest"),
         };
+        found.add("python", self.dir, "test", Check { kind: CheckKind::Test, ..shell(run) }, because);
+    }
+
+    /// Python's own runner, where its tests are found and nothing else is said to run them.
+    fn unittests(&self, found: &mut Found) {
+        // Django's tests need its settings, and its own command to have them.
+        if self.has("manage.py") {
+            return;
+        }
+        let python = match self.runner() {
+            "" => "python3".to_owned(),
+            runner => format!("{runner}python"),
+        };
+        let places = unittest::places(self.facts, self.dir);
+        let Some((_, shown)) = places.first() else { return };
+        let because = format!("`{shown}` imports unittest");
+        let run = |(start, _): &(String, String)| match start.as_str() {
+            "" => format!("{python} -m unittest"),
+            start => format!("{python} -m unittest discover -s {}", quoted(start)),
+        };
+        let run = places.iter().map(run).collect::<Vec<_>>().join(" && ");
         found.add("python", self.dir, "test", Check { kind: CheckKind::Test, ..shell(run) }, because);
     }
 

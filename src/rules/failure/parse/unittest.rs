@@ -11,14 +11,19 @@ pattern!(RAN, r"^Ran (\d+) tests? in ");
 pattern!(PART, r"(failures|errors|skipped|expected failures|unexpected successes)=(\d+)");
 
 pub fn read(text: &Text<'_>, found: &mut Found) {
-    let Some(ran) = text.lines.iter().find_map(|line| RAN.captures(line)) else {
+    let ran = || text.lines.iter().filter_map(|line| RAN.captures(line));
+    if ran().next().is_none() {
         return read_blocks(text, found);
-    };
-    let total: u64 = ran[1].parse().unwrap_or(0);
-    let last = text.lines.iter().rev().find(|line| line.starts_with("OK") || line.starts_with("FAILED ("));
+    }
+    // One command may start it several times, one place after the other.
+    let total = ran().filter_map(|ran| ran[1].parse::<u64>().ok()).fold(0, u64::saturating_add);
+    let ends = || text.lines.iter().filter(|line| line.starts_with("OK") || line.starts_with("FAILED ("));
     let n = |word: &str| -> u64 {
-        let parts = last.map(|line| PART.captures_iter(line)).into_iter().flatten();
-        parts.filter(|part| &part[1] == word).filter_map(|part| part[2].parse::<u64>().ok()).sum()
+        let parts = ends().flat_map(|line| PART.captures_iter(line));
+        parts
+            .filter(|part| &part[1] == word)
+            .filter_map(|part| part[2].parse::<u64>().ok())
+            .fold(0, u64::saturating_add)
     };
     let failed = n("failures") + n("errors") + n("unexpected successes");
     let skipped = n("skipped") + n("expected failures");

@@ -18,6 +18,12 @@ fn unittest_is_one_with_and_without_verbose() {
 }
 
 #[test]
+fn unittest_started_in_several_places_is_counted_in_all_of_them() {
+    let first = "..\n----------------------------------------------------------------------\nRan 2 tests in 0.001s\n\nOK (skipped=1)\n";
+    assert_eq!(counts(&format!("{first}{}", include_str!("samples/unittest.txt"))), (1, 5, 2));
+}
+
+#[test]
 fn of_a_chain_of_exceptions_the_last_counts() {
     assert_eq!(items(include_str!("samples/python-chained.txt")), ["panic:<string>:<module> = ValueError: bad conf"]);
 }
