@@ -10,6 +10,7 @@ use crate::rules::failure::{path, python};
 pattern!(PY_FRAME, r#"^\s*File "(.+)", line (\d+)(?:, in (.+))?$"#);
 pattern!(JS_FRAME, r"^\s+at (?:async )?(?:(.+?) \()?((?:file://)?[^()]+?):(\d+):\d+\)?(?: \{)?$");
 pattern!(JS_ERROR, r"^(?:Uncaught )?(?:\[?\w*(?:Error|Exception)\b)");
+pattern!(RUBY, r"^(\S+\.rb):(\d+):in [`'](.+?)': (.+) \(([A-Z][\w:]*)\)$");
 pattern!(ASAN, r"ERROR: (\w+Sanitizer): ([\w-]+)");
 pattern!(ASAN_FRAME, r"^\s+#\d+ 0x[0-9a-f]+ in (\S+) (\S+?):\d+");
 pattern!(
@@ -25,6 +26,7 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
     node_stacks(text, found);
     jvm::crash(text, found);
     rust_panics(text, found);
+    ruby(text, found);
     sanitizers(text, found);
     if found.is_empty() {
         signals(text, found);
@@ -122,6 +124,18 @@ fn rust_panics(text: &Text<'_>, found: &mut Found) {
         if let Some((cause, file)) = libtest::cause(&text.lines[at..to]) {
             found.push(Draft::new(Kind::Panic, format!("rust {file}")).cause(cause).at(file, None));
         }
+    }
+}
+
+fn ruby(text: &Text<'_>, found: &mut Found) {
+    for (_, line) in text.open().filter(|(_, line)| line.contains(".rb:")).collect::<Vec<_>>() {
+        let Some(crash) = RUBY.captures(line) else { continue };
+        let file = path::stable(&crash[1]);
+        // Ruby 3.4 names the class before the method.
+        let function = crash[3].rsplit(['#', '.']).next().unwrap_or_default();
+        let told = format!("{}: {}", &crash[5], &crash[4]);
+        let draft = Draft::new(Kind::Panic, format!("{file}:{function}")).cause(volatile(&told));
+        found.push(draft.at(file, crash[2].parse().ok()).message(&told));
     }
 }
 

@@ -23,6 +23,9 @@ pattern!(
 pattern!(SEVERE, r"^(fatal error|error|warning|note|info|information|style|hint)(?:\[([\w-]+)\])?: (.+)$");
 pattern!(CODED, r"^\[?([A-Z]{1,6}\d{2,5})\]?(?:\([\w-]+\))?:?\s(?:\[\*\] )?(.+)$");
 pattern!(TRAILING, r"^(.+?)\s+[\[(]([\w@/:.=-]+)[\])]$");
+// mypy's `--pretty` breaks the line before the code.
+pattern!(CONTINUED, r"^\s+(\[[a-z][a-z-]+\])$");
+pattern!(ANNOTATION, r"^::(?:error|warning) [^:]*::");
 pattern!(BIOME, r"^(\S+?):(\d+):\d+ ((?:lint|parse|format|assist|suppressions)\S*)(?: .*)?$");
 pattern!(RUFF_HEAD, r"^([A-Z]{1,5}\d{2,5}|invalid-syntax):? (?:\[\*\] )?(.+)$");
 pattern!(ARROW, r"^\s*(?:-->|┌─|╭─+\[) ?(\S+?):(\d+):\d+\]?$");
@@ -60,7 +63,7 @@ fn coded(code: &str, message: &str, file: &str, line: Option<u32>) -> Draft {
     Draft::new(Kind::Compiler, format!("{code} {file}")).cause(volatile(message)).at(file, line).message(message)
 }
 
-fn add(found: &mut Found, severity: &str, draft: Draft) {
+pub fn add(found: &mut Found, severity: &str, draft: Draft) {
     match severity {
         "error" | "fatal error" => found.push(draft),
         "note" | "info" | "information" | "hint" => {}
@@ -83,11 +86,21 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
         } else if let (Some(head), Some(place)) = (RUFF_HEAD.captures(line), ARROW.captures(text.line(at + 1))) {
             found.push(lint(&head[1], &head[2], &place[1], place[2].parse().ok()));
             text.claim(at, at + 2);
-        } else if let Some(place) = COLONS.captures(line.trim_start()).filter(|place| is_file(&place[1])) {
+        } else if let Some(place) = COLONS.captures(unannotated(line.trim_start())).filter(|place| is_file(&place[1])) {
             let said = place.get(4).map_or("", |said| said.as_str());
+            let said = match CONTINUED.captures(text.line(at + 1)).filter(|_| !TRAILING.is_match(said)) {
+                Some(code) => &format!("{said} {}", &code[1]),
+                None => said,
+            };
             one(found, said, &place[1], place[2].parse().ok(), loose, place.get(3).is_some());
         }
     }
+}
+
+/// Takes off what tells GitHub where to show a message, and the lines that it holds behind the first.
+fn unannotated(line: &str) -> &str {
+    let told = ANNOTATION.find(line).map_or(line, |head| &line[head.end()..]);
+    if told.len() < line.len() { told.split("%0A").next().unwrap_or(told) } else { line }
 }
 
 /// A frame of a stack, a quoted sentence or an address is no file with a message.
@@ -122,7 +135,7 @@ fn one(found: &mut Found, said: &str, file: &str, line: Option<u32>, loose: bool
     }
 }
 
-fn severity(word: &str, code: &str, message: &str, file: &str, line: Option<u32>) -> Draft {
+pub fn severity(word: &str, code: &str, message: &str, file: &str, line: Option<u32>) -> Draft {
     if let Some(module) = modules::header(&format!("{word}: {message}")) {
         return Draft::new(Kind::MissingModule, module).message(message);
     }

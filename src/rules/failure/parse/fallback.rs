@@ -26,10 +26,12 @@ pattern!(
     | \[ERROR\]\s*$ | \[ERROR\]\ (?:To\ see\ the\ full|Re-run\ Maven|For\ more\ information|\[Help\ 1\]|->\ \[Help) | \*\ (?:Try|Get\ more\ help)
     | Run\ with\ -- | Time\ Elapsed | Total\ time | Finished\ (?:at|in) | Done\ in | (?:real|user|sys)\s | Duration\b
     | Requirement\ already | Collecting\ | Using\ cached | Installing\ collected | Successfully\ installed | Node\.js\ v
-    | \#\#\[|::(?:group|endgroup) | \d+\ actionable\ tasks? | Starting\ a\ Gradle | \$\ \S | \+\ \S | yarn\ run\ v | info\ (?:Visit|There)
+    | \#\#\[|::(?:group|endgroup) | \d+\ actionable\ tasks? | Starting\ a\ Gradle | \$\ \S | \++\ \S | yarn\ run\ v | info\ (?:Visit|There)
     | <(?:time|date)>$ | at\ <(?:time|date)>$ | (?:OpenJDK|openjdk\ version|Picked\ up\ JAVA)
     )"
 );
+// npm says which script it runs, and on the next line the command.
+pattern!(NPM_SCRIPT, r"^> \S+@\S+ \S+$");
 pattern!(WORDS, r"[A-Za-z0-9]");
 pattern!(
     TROUBLE,
@@ -94,10 +96,11 @@ fn push_signal(signal: i32, found: &mut Found) {
 fn lines(text: &Text<'_>, status: &Status, found: &mut Found) -> usize {
     let mut dropped = 0;
     let mut kept: Vec<String> = Vec::new();
-    let open: Vec<&str> = text.open().map(|(_, line)| line).collect();
-    for line in open.iter().rev().take(MAX_LINES_LOOKED_AT) {
+    let open: Vec<(usize, &str)> = text.open().collect();
+    for (at, line) in open.iter().rev().take(MAX_LINES_LOOKED_AT) {
+        let echo = line.starts_with("> ") && NPM_SCRIPT.is_match(text.line(at.saturating_sub(1)));
         let line = volatile(line);
-        if NOISE.is_match(&line) || !WORDS.is_match(&unmasked(&line)) {
+        if echo || NOISE.is_match(&line) || !WORDS.is_match(&unmasked(&line)) {
             dropped += 1;
         } else if !kept.contains(&line) {
             kept.push(line);

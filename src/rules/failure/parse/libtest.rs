@@ -144,13 +144,18 @@ fn target_of(line: &str) -> Option<Target> {
 
 /// What cargo says to rerun: `-p calc --test it` becomes `calc test it`. It survives `-q` and `| tail`.
 fn hints(text: &Text<'_>) -> Vec<String> {
-    text.lines
+    let mut hints: Vec<String> = text
+        .lines
         .iter()
         .filter(|line| line.contains("`--") || line.contains("`-p "))
         .filter(|line| line.contains("to rerun pass") || line.starts_with("    `"))
         .filter_map(|line| HINT.captures(line))
         .map(|hint| hint[1].replace("-p ", "").replace("--", ""))
-        .collect()
+        .collect();
+    // With `--no-fail-fast` each is said twice.
+    hints.sort();
+    hints.dedup();
+    hints
 }
 
 /// Names the test's target: by cargo's hint where there is one, since that is there in every form of the output.

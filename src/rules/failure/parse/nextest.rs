@@ -23,6 +23,8 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
     let mut outputs: HashMap<String, Vec<&str>> = HashMap::new();
     let mut failing: Vec<(String, &'static str)> = Vec::new();
     let mut current: Option<String> = None;
+    // Behind the summary every failed test is named again, in some profiles with its output.
+    let mut summed = false;
     for (at, line) in text.open().collect::<Vec<_>>() {
         if let Some(status) = line.contains('[').then(|| STATUS.captures(line)).flatten() {
             let id = id(&status[2], &status[3]);
@@ -30,12 +32,11 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
             current = Some(id);
         } else if let Some(section) = line.contains("STD").then(|| SECTION.captures(line)).flatten() {
             current = Some(id(&section[1], &section[2]));
-        } else if OTHER.is_match(line) {
+        } else if OTHER.is_match(line) || summed && !line.is_empty() && !line.starts_with(' ') {
             current = None;
             if let Some(summary) = SUMMARY.captures(line) {
                 found.count(counts(&summary[2]));
-                break_off(text, &mut failing, at);
-                break;
+                summed = true;
             }
         } else if let Some(id) = &current {
             outputs.entry(id.clone()).or_default().push(line.strip_prefix("    ").unwrap_or(line));
@@ -47,12 +48,6 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
         let cause = if word.is_empty() { cause } else { word.to_owned() };
         found.push(Draft::test(id).cause(cause).at(file, None));
     }
-}
-
-/// Behind the summary every failed test is named again, and nothing else of a test follows.
-fn break_off(text: &Text<'_>, failing: &mut Vec<(String, &'static str)>, from: usize) {
-    let named = (from..text.lines.len()).filter_map(|at| STATUS.captures(text.line(at)));
-    failing.extend(named.map(|status| (id(&status[2], &status[3]), word(&status[1]))));
 }
 
 fn word(word: &str) -> &'static str {

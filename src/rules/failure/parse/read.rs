@@ -2,8 +2,9 @@
 
 use super::found::Found;
 use super::{
-    cargo_json, cc, crash, diagnostics, dotnet, eslint, fallback, go, go_json, jest, jest_json, junit, jvm, libtest,
-    markers, misc, mocha, modules, nextest, node_spec, pytest, rustc, tap, unittest, vitest,
+    cargo_json, cc, crash, diagnostics, dotnet, eslint, fallback, format, go, go_json, jest, jest_json, json_lint,
+    junit, jvm, libtest, markers, minitest, misc, mocha, modules, nextest, node_spec, prove, pytest, rustc, shellcheck,
+    tap, unittest, vitest,
 };
 use crate::domain::failure::{Kind, Parser, Report};
 use crate::rules::failure::text::{Text, clean};
@@ -20,7 +21,7 @@ const TOOLS: &[Reader] = &[
     Reader { name: "cargo-json", read: cargo_json::read },
     Reader { name: "go-json", read: go_json::read },
     Reader { name: "jest-json", read: jest_json::read },
-    Reader { name: "eslint-json", read: eslint::read_json },
+    Reader { name: "lint-json", read: json_lint::read },
     Reader { name: "nextest", read: nextest::read },
     Reader { name: "cargo-test", read: libtest::read },
     Reader { name: "pytest", read: pytest::read },
@@ -28,6 +29,7 @@ const TOOLS: &[Reader] = &[
     Reader { name: "vitest", read: vitest::read },
     Reader { name: "jest", read: jest::read },
     Reader { name: "mocha", read: mocha::read },
+    Reader { name: "prove", read: prove::read },
     Reader { name: "tap", read: tap::read },
     Reader { name: "node-test", read: node_spec::read },
     Reader { name: "go-test", read: go::read },
@@ -36,11 +38,14 @@ const TOOLS: &[Reader] = &[
     Reader { name: "dotnet", read: dotnet::read },
     Reader { name: "phpunit", read: misc::read_phpunit },
     Reader { name: "rspec", read: misc::read_rspec },
+    Reader { name: "minitest", read: minitest::read },
     Reader { name: "ctest", read: misc::read_ctest },
     Reader { name: "rustc", read: rustc::read },
     Reader { name: "javac", read: jvm::read_javac },
     Reader { name: "tsc", read: diagnostics::read_parenthesised },
     Reader { name: "eslint", read: eslint::read },
+    Reader { name: "shellcheck", read: shellcheck::read },
+    Reader { name: "format", read: format::read },
     Reader { name: "gcc", read: cc::read },
     Reader { name: "lint", read: diagnostics::read },
 ];

@@ -10,8 +10,9 @@ use crate::rules::failure::text::Text;
 pattern!(POINT, r"^(\s*)(not ok|ok)\b\s*(\d+)?\s*-?\s*(.*)$");
 pattern!(SUBTEST, r"^(\s*)# Subtest: (.+)$");
 pattern!(DIRECTIVE, r"(?i)\s+#\s*(SKIP|TODO)\b.*$");
+pattern!(TIMING, r"\s+# time=[\d.]+m?s\b");
 pattern!(PLAN, r"^\s*1\.\.\d+");
-pattern!(FIELD, r#"^\s*(error|message|location|file|failureType|code|line|at): ?(.*)$"#);
+pattern!(FIELD, r#"^\s*(error|name|message|location|file|failureType|code|line|at): ?(.*)$"#);
 const MAX_YAML_LINES: usize = 200;
 
 /// What one point's YAML block says.
@@ -21,6 +22,7 @@ struct Details {
     location: String,
     failure_type: String,
     code: String,
+    name: String,
 }
 
 pub fn read(text: &Text<'_>, found: &mut Found) {
@@ -42,7 +44,13 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
             let depth = point[1].len() / 4;
             let is_parent = names.len() > depth + 1;
             names.truncate(depth);
-            let counted = this_point(text, found, &names, at, &point[2], &point[4]);
+            let rest = TIMING.replace(&point[4], "");
+            // vitest opens a block of the points within with the point of the whole.
+            if let Some(name) = rest.strip_suffix(" {") {
+                names.push(name.to_owned());
+                continue;
+            }
+            let counted = this_point(text, found, &names, at, &point[2], &rest);
             tests = if is_parent { tests } else { tests.plus(counted) };
         }
     }
@@ -80,6 +88,9 @@ fn this_point(text: &Text<'_>, found: &mut Found, parents: &[String], at: usize,
     let told = match details.failure_type.as_str() {
         "testTimeoutFailure" => "timeout".to_owned(),
         _ if details.error.is_empty() => details.code.clone(),
+        _ if !details.name.is_empty() && !details.error.starts_with(&details.name) => {
+            format!("{}: {}", details.name, details.error)
+        }
         _ => details.error.trim_end_matches(':').to_owned(),
     };
     found.push(Draft::test(id).cause(cause(&told)).at(file, line).message(&told));
@@ -107,6 +118,7 @@ fn details(text: &Text<'_>, from: usize) -> (Details, usize) {
             "location" | "file" | "at" => &mut all.location,
             "failureType" => &mut all.failure_type,
             "code" => &mut all.code,
+            "name" => &mut all.name,
             _ => continue,
         };
         if slot.is_empty() {

@@ -3,10 +3,11 @@
 use super::found::{Draft, Found};
 use crate::domain::failure::{Kind, Tests};
 use crate::rules::failure::mask::pattern;
-use crate::rules::failure::python;
 use crate::rules::failure::text::Text;
+use crate::rules::failure::{path, python};
 
 pattern!(HEAD, r"^(FAIL|ERROR|UNEXPECTED SUCCESS): (\S+)(?: \(([\w.<>]+)\))?(?: (?:\[(.*)\] ?)?\((.*)\))?$");
+pattern!(FRAME, r#"^\s*File "(.+)", line \d+"#);
 pattern!(RAN, r"^Ran (\d+) tests? in ");
 pattern!(PART, r"(failures|errors|skipped|expected failures|unexpected successes)=(\d+)");
 
@@ -50,15 +51,22 @@ fn read_blocks(text: &Text<'_>, found: &mut Found) {
         let told = python::last_exception(&text.lines[at..end]).unwrap_or_default();
         let draft = match python::missing_module(told).filter(|_| part(3).contains("_FailedTest")) {
             Some(module) => Draft::new(Kind::MissingModule, module),
-            None => Draft::test(id(part(2), part(3), part(5))).cause(if told.is_empty() {
-                String::new()
-            } else {
-                python::cause(told)
-            }),
+            None => Draft::test(id(part(2), &module(part(3), &text.lines[at..end]), part(5)))
+                .cause(if told.is_empty() { String::new() } else { python::cause(told) }),
         };
         found.push(draft.message(told));
         text.claim(at - 1, end);
     }
+}
+
+/// A file that was run as a script is `__main__`: its traceback says which one.
+fn module(place: &str, lines: &[&str]) -> String {
+    let Some(rest) = place.strip_prefix("__main__.") else { return place.to_owned() };
+    let files = lines.iter().filter_map(|line| FRAME.captures(line)).map(|frame| frame[1].to_owned());
+    let own = files.into_iter().find(|file| !path::is_library(file));
+    let stem =
+        own.as_deref().and_then(|file| file.rsplit(['/', '\\']).next()).and_then(|name| name.strip_suffix(".py"));
+    format!("{}.{rest}", stem.unwrap_or("__main__"))
 }
 
 /// Python 3.11 repeats the name behind the class.
