@@ -18,13 +18,14 @@ pattern!(
 );
 pattern!(
     COLONS,
-    r"^((?:[A-Za-z]:)?[^\s:][^:]*?(?:\.\w{1,6}|[Mm]akefile|Dockerfile|CMakeLists\.txt)):(\d+)(:\d+)?(?:-\d+)?:? ?(?:- )?(.+)$"
+    r"^((?:[A-Za-z]:)?[^\s:][^:]*?(?:\.\w{1,6}|[Mm]akefile|Dockerfile|CMakeLists\.txt)):(\d+)(:\d+)?(?:[:-]\d+){0,2}:? ?(?:- )?(.+)$"
 );
 pattern!(SEVERE, r"^(fatal error|error|warning|note|info|information|style|hint)(?:\[([\w-]+)\])?: (.+)$");
 pattern!(CODED, r"^\[?([A-Z]{1,6}\d{2,5})\]?(?:\([\w-]+\))?:?\s(?:\[\*\] )?(.+)$");
 pattern!(TRAILING, r"^(.+?)\s+[\[(]([\w@/:.=-]+)[\])]$");
 // mypy's `--pretty` breaks the line before the code.
-pattern!(CONTINUED, r"^\s+(\[[a-z][a-z-]+\])$");
+pattern!(CONTINUED, r"^\s+(?:\S.*)?\[[a-z][a-z-]+\]$");
+const MAX_CONTINUED_LINES: usize = 4;
 pattern!(ANNOTATION, r"^::(?:error|warning) [^:]*::");
 pattern!(BIOME, r"^(\S+?):(\d+):\d+ ((?:lint|parse|format|assist|suppressions)\S*)(?: .*)?$");
 pattern!(RUFF_HEAD, r"^([A-Z]{1,5}\d{2,5}|invalid-syntax):? (?:\[\*\] )?(.+)$");
@@ -88,13 +89,20 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
             text.claim(at, at + 2);
         } else if let Some(place) = COLONS.captures(unannotated(line.trim_start())).filter(|place| is_file(&place[1])) {
             let said = place.get(4).map_or("", |said| said.as_str());
-            let said = match CONTINUED.captures(text.line(at + 1)).filter(|_| !TRAILING.is_match(said)) {
-                Some(code) => &format!("{said} {}", &code[1]),
-                None => said,
-            };
+            let said = &continued(text, at, said);
             one(found, said, &place[1], place[2].parse().ok(), loose, place.get(3).is_some());
         }
     }
+}
+
+/// Joins the lines that a message was broken into, where the last of them brings the code.
+fn continued(text: &Text<'_>, at: usize, said: &str) -> String {
+    if !SEVERE.is_match(said) || TRAILING.is_match(said) {
+        return said.to_owned();
+    }
+    let below = || (at + 1..=at + MAX_CONTINUED_LINES).map(|at| text.line(at)).take_while(|line| line.starts_with(' '));
+    let Some(last) = below().position(|line| CONTINUED.is_match(line)) else { return said.to_owned() };
+    std::iter::once(said).chain(below().take(last + 1).map(str::trim)).collect::<Vec<_>>().join(" ")
 }
 
 /// Takes off what tells GitHub where to show a message, and the lines that it holds behind the first.
@@ -115,9 +123,13 @@ fn is_file(file: &str) -> bool {
 fn one(found: &mut Found, said: &str, file: &str, line: Option<u32>, loose: bool, column: bool) {
     if let Some(severe) = SEVERE.captures(said) {
         let code = severe.get(2).map_or("", |code| code.as_str());
-        return add(found, &severe[1], severity(&severe[1], code, &severe[3], file, line));
+        let draft = severity(&severe[1], code, &severe[3], file, line);
+        // A note of shellcheck fails its run like any other of its messages.
+        return if draft.id.starts_with("SC") { found.push(draft) } else { add(found, &severe[1], draft) };
     }
-    if let Some(coded) = CODED.captures(said).filter(|coded| !coded[1].starts_with("HTTP") && (column || loose)) {
+    if let Some(coded) =
+        CODED.captures(said).filter(|coded| !coded[1].starts_with("HTTP") && (column || loose || said.starts_with('[')))
+    {
         return found.push(lint(&coded[1], without_name(&coded[2]), file, line));
     }
     let trailing = TRAILING.captures(said).filter(|_| column);

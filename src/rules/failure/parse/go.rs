@@ -165,10 +165,17 @@ pub fn frame(lines: &[&str]) -> (String, Option<String>) {
             let name = function.split("(0x").next().unwrap_or(function).split("({").next().unwrap_or(function);
             let name = name.trim_end_matches("(...)").trim_end_matches("()");
             let name = name.rsplit('/').next().unwrap_or(name);
-            return (format!("{}:{name}", path::stable(&file)), Some(path::stable(&file)));
+            let file = placed(&file);
+            return (format!("{file}:{name}"), Some(file));
         }
     }
     ("go".to_owned(), None)
+}
+
+/// With `-trimpath` a file stands below its module's path instead of a directory.
+fn placed(file: &str) -> String {
+    let by_module = file.split_once('/').is_some_and(|(host, _)| host.contains('.') && !host.starts_with('.'));
+    if by_module { path::stable(&format!("/tmp/{file}")) } else { path::stable(file) }
 }
 
 fn close(found: &mut Found, block: Block, package: &str) {

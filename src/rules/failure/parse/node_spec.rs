@@ -2,7 +2,7 @@
 
 use super::found::{Draft, Found};
 use super::jest::cause;
-use super::tap::{node_counts, split_place};
+use super::tap::{is_file, node_counts, split_place, with_crash};
 use crate::rules::failure::mask::pattern;
 use crate::rules::failure::text::Text;
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
             let closes = names.iter().any(|(indent, name)| *indent == depth && name == &leaf[2]);
             names.retain(|(indent, _)| *indent < depth);
             if !closes {
-                push(found, &names, &leaf[2], &places);
+                push(text, at, found, &names, &leaf[2], &places);
             }
         }
     }
@@ -42,9 +42,11 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
 
 type Places = HashMap<String, (String, Option<u32>, String)>;
 
-fn push(found: &mut Found, parents: &[(usize, String)], name: &str, places: &Places) {
+fn push(text: &Text<'_>, at: usize, found: &mut Found, parents: &[(usize, String)], name: &str, places: &Places) {
     let (file, line, told) = places.get(name).cloned().unwrap_or_default();
-    let path = parents.iter().map(|(_, name)| name.as_str()).chain([name]);
+    let told = with_crash(text, at, &told);
+    let path =
+        parents.iter().map(|(_, name)| name.as_str()).chain([name]).filter(|name| file.is_empty() || !is_file(name));
     let id = std::iter::once(file.as_str()).chain(path).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
     found.push(Draft::test(id).cause(cause(&told)).at(file, line).message(&told));
 }

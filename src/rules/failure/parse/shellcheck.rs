@@ -1,6 +1,6 @@
 //! shellcheck's own format: messages under the line that they point into.
 
-use super::diagnostics::{add, severity};
+use super::diagnostics::severity;
 use super::found::Found;
 use crate::rules::failure::mask::pattern;
 use crate::rules::failure::text::Text;
@@ -19,7 +19,7 @@ pub fn read(text: &Text<'_>, found: &mut Found) {
         } else if let Some(message) = MESSAGE.captures(line)
             && let Some((file, number)) = &place
         {
-            add(found, &message[2], severity(&message[2], &message[1], &message[3], file, *number));
+            found.push(severity(&message[2], &message[1], &message[3], file, *number));
             text.claim(at, at + 1);
         }
     }

@@ -10,10 +10,13 @@ use crate::rules::failure::text::Text;
 pattern!(POINT, r"^(\s*)(not ok|ok)\b\s*(\d+)?\s*-?\s*(.*)$");
 pattern!(SUBTEST, r"^(\s*)# Subtest: (.+)$");
 pattern!(DIRECTIVE, r"(?i)\s+#\s*(SKIP|TODO)\b.*$");
-pattern!(TIMING, r"\s+# time=[\d.]+m?s\b");
+pattern!(TIMING, r"\s+# time=[\d.]+m?s\b|\s+in \d+ms$");
 pattern!(PLAN, r"^\s*1\.\.\d+");
 pattern!(FIELD, r#"^\s*(error|name|message|location|file|failureType|code|line|at): ?(.*)$"#);
+pattern!(CRASH, r"^(?:Uncaught )?\w*Error(?: \[\w+\])?: ");
 const MAX_YAML_LINES: usize = 200;
+/// How far above its point the crash of a file is looked for.
+const MAX_CRASH_LINES: usize = 80;
 
 /// What one point's YAML block says.
 #[derive(Default)]
@@ -23,6 +26,8 @@ struct Details {
     failure_type: String,
     code: String,
     name: String,
+    /// The message stands below `error:`, and beside the name of its class.
+    is_nested: bool,
 }
 
 pub fn read(text: &Text<'_>, found: &mut Found) {
@@ -88,16 +93,17 @@ fn this_point(text: &Text<'_>, found: &mut Found, parents: &[String], at: usize,
     let told = match details.failure_type.as_str() {
         "testTimeoutFailure" => "timeout".to_owned(),
         _ if details.error.is_empty() => details.code.clone(),
-        _ if !details.name.is_empty() && !details.error.starts_with(&details.name) => {
+        _ if details.is_nested && !details.name.is_empty() => {
             format!("{}: {}", details.name, details.error)
         }
         _ => details.error.trim_end_matches(':').to_owned(),
     };
+    let told = with_crash(text, at, &told);
     found.push(Draft::test(id).cause(cause(&told)).at(file, line).message(&told));
     Tests::of(0, 1, 0)
 }
 
-fn is_file(name: &str) -> bool {
+pub fn is_file(name: &str) -> bool {
     [".js", ".mjs", ".cjs", ".ts", ".mts", ".t", ".jsx", ".tsx"].iter().any(|end| name.ends_with(end))
         && !name.contains(' ')
         || name.starts_with('/') && name.ends_with("js")
@@ -123,6 +129,7 @@ fn details(text: &Text<'_>, from: usize) -> (Details, usize) {
         };
         if slot.is_empty() {
             *slot = value;
+            all.is_nested |= &field[1] == "message";
         }
     }
     (all, end)
@@ -143,6 +150,16 @@ pub fn split_place(place: &str) -> (String, Option<u32>) {
         (Some(line), Some(file), None) if line.parse::<u32>().is_ok() => (path::stable(file), line.parse().ok()),
         _ => (path::stable(place), None),
     }
+}
+
+/// A file that died before its tests ran is only said to have failed; what it died of stands above.
+pub fn with_crash(text: &Text<'_>, at: usize, told: &str) -> String {
+    if told.trim_matches('\'') != "test failed" {
+        return told.to_owned();
+    }
+    let above = (at.saturating_sub(MAX_CRASH_LINES)..at).rev().map(|at| text.line(at).trim_start_matches("# "));
+    let died = above.take_while(|line| !POINT.is_match(line)).find(|line| CRASH.is_match(line));
+    died.map_or_else(|| "test failed".to_owned(), |died| format!("test failed: {died}"))
 }
 
 /// The totals that node's runner prints at the end.

@@ -4,6 +4,7 @@ mod go;
 mod java;
 mod javascript;
 mod laws;
+mod layouts;
 mod lineage;
 mod lint;
 mod native;
