@@ -215,6 +215,36 @@ src/lib.rs#L1-L2:
 }
 
 #[test]
+fn a_word_that_no_line_could_hold_is_cut_and_whole_in_json() {
+    let words = [
+        "src/".to_owned() + &"deep/".repeat(60),
+        "x".repeat(300),
+        "長".repeat(300),
+        "👩‍👩‍👧".repeat(80),
+        "e\u{301}".repeat(200),
+    ];
+    for word in &words {
+        let data = json!({ "items": [{ "path": word, "state": "fresh" }, { "path": "short", "state": "stale" }] });
+        for columns in [80, 40, 20, 1] {
+            let shown = read("task.list", data.clone(), &Look { columns: Some(columns), ..look() });
+            assert!(shown.contains('…') && !shown.contains(word.as_str()), "{columns}: {shown}");
+            if columns >= 40 {
+                let seen = |line: &str| line.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum::<usize>();
+                assert!(shown.lines().all(|line| seen(line) <= columns + 2), "{columns}: {shown}");
+                assert_eq!(shown.lines().filter(|line| line.contains("fresh")).count(), 1, "one line a row: {shown}");
+            }
+            let whole = read("task.list", data.clone(), &Look { columns: Some(columns), verbose: 1, ..look() });
+            assert!(!whole.contains('…'), "asked for more, all of it is there: {whole}");
+        }
+        let answer = Answer::of(data.clone());
+        assert!(super::render::answer_json(&answer).contains(word.as_str()), "it is whole");
+    }
+    let kept = "z".repeat(40);
+    let data = json!({ "items": [{ "path": kept, "state": "fresh" }] });
+    assert!(read("task.list", data, &Look { columns: Some(40), ..look() }).contains(&kept), "what fits stays whole");
+}
+
+#[test]
 fn columns_that_are_zero_in_every_row_give_way_where_there_is_no_room() {
     let names = ["events", "tools", "refused", "runs", "passed", "failed", "rejected", "false_successes", "regrounds"];
     let row = |agent: &str, runs: u64| {

@@ -15,6 +15,12 @@ const COUNTERS: [&str; 1] = ["repeat_count"];
 /// A member that stands in every table that has it, and what is said where it is not given.
 const SAID_WHERE_ABSENT: (&str, &str) = ("enforced_by", "unenforced");
 
+/// A word up to so many columns is never cut: a table is rather let run over.
+const MAX_WORD_COLUMNS: usize = 200;
+
+/// A table is laid out for so many columns at least.
+const MIN_COLUMNS: usize = 20;
+
 /// The room between two columns, in characters.
 const GAP: usize = 2;
 
@@ -75,7 +81,7 @@ fn arrange(table: &mut Table, words: &[usize], indent: usize, look: &Look) {
         table.set_content_arrangement(ContentArrangement::Disabled);
         return;
     };
-    let width = columns.saturating_sub(indent).max(20);
+    let width = columns.saturating_sub(indent).max(MIN_COLUMNS);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(characters(width));
     let least = |index: usize, most: u16| match usize::from(most) {
         most if most <= MAX_FIXED_CHARS => most,
@@ -142,10 +148,38 @@ fn said(row: &Map<String, Value>, name: &str, look: &Look) -> String {
 fn text(value: Option<&Value>, look: &Look) -> String {
     let text = value.map_or_else(String::new, |value| short(value, look));
     let text = if look.verbose > 0 { &text } else { shortened(&text) };
-    match text.char_indices().nth(MAX_CELL_CHARS) {
+    let text = match text.char_indices().nth(MAX_CELL_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    };
+    match look.columns.filter(|_| look.verbose == 0) {
+        Some(columns) => with_words_cut(&text, columns.max(MIN_COLUMNS)),
+        None => text,
     }
+}
+
+/// `text`, with `…` for the end of every word that is longer than a line of `columns` and than any path that is worth copying:
+/// it keeps half a line, for others share it. All other words stay whole.
+fn with_words_cut(text: &str, columns: usize) -> String {
+    let room = |word: &str| word.chars().map(cells).sum::<usize>();
+    let cut = |word: &str| {
+        let mut left = columns / 2 - 1;
+        let fits = |c: &char| {
+            let fits = cells(*c) <= left;
+            left = left.saturating_sub(cells(*c));
+            fits
+        };
+        word.chars().take_while(fits).chain(['…']).collect::<String>()
+    };
+    let words = text
+        .split(' ')
+        .map(|word| if room(word) > columns.max(MAX_WORD_COLUMNS) { cut(word) } else { word.to_owned() });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// How many columns a character takes at most: what is not ASCII may be wide.
+fn cells(c: char) -> usize {
+    if c.is_ascii() { 1 } else { 2 }
 }
 
 fn cell(text: String) -> Cell {

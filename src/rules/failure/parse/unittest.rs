@@ -12,23 +12,33 @@ pattern!(RAN, r"^Ran (\d+) tests? in ");
 pattern!(PART, r"(failures|errors|skipped|expected failures|unexpected successes)=(\d+)");
 
 pub fn read(text: &Text<'_>, found: &mut Found) {
-    let ran = || text.lines.iter().filter_map(|line| RAN.captures(line));
-    if ran().next().is_none() {
+    if !text.lines.iter().any(|line| RAN.is_match(line)) {
         return read_blocks(text, found);
     }
     // One command may start it several times, one place after the other.
-    let total = ran().filter_map(|ran| ran[1].parse::<u64>().ok()).fold(0, u64::saturating_add);
-    let ends = || text.lines.iter().filter(|line| line.starts_with("OK") || line.starts_with("FAILED ("));
-    let n = |word: &str| -> u64 {
-        let parts = ends().flat_map(|line| PART.captures_iter(line));
-        parts
-            .filter(|part| &part[1] == word)
-            .filter_map(|part| part[2].parse::<u64>().ok())
-            .fold(0, u64::saturating_add)
-    };
-    let failed = n("failures") + n("errors") + n("unexpected successes");
-    let skipped = n("skipped") + n("expected failures");
-    found.count(Tests::of(total.saturating_sub(failed.saturating_add(skipped)), failed, skipped));
+    let (mut passed, mut failed, mut skipped) = (0_u64, 0_u64, 0_u64);
+    // How many ran of which the end was not told yet.
+    let mut open: Option<u64> = None;
+    let ends = |line: &str| line.starts_with("OK") || line.starts_with("FAILED (");
+    for line in &text.lines {
+        if let Some(ran) = RAN.captures(line) {
+            passed = passed.saturating_add(open.unwrap_or(0));
+            open = Some(ran[1].parse::<u64>().unwrap_or(0));
+        } else if ends(line)
+            && let Some(total) = open.take()
+        {
+            let n = |word: &str| -> u64 {
+                let parts = PART.captures_iter(line).filter(|part| &part[1] == word);
+                parts.filter_map(|part| part[2].parse::<u64>().ok()).fold(0, u64::saturating_add)
+            };
+            let no = n("failures").saturating_add(n("errors")).saturating_add(n("unexpected successes"));
+            let left_out = n("skipped").saturating_add(n("expected failures"));
+            passed = passed.saturating_add(total.saturating_sub(no.saturating_add(left_out)));
+            failed = failed.saturating_add(no);
+            skipped = skipped.saturating_add(left_out);
+        }
+    }
+    found.count(Tests::of(passed.saturating_add(open.unwrap_or(0)), failed, skipped));
     read_blocks(text, found);
     if found.is_empty() && text.has("NO TESTS RAN") {
         found.push(Draft::new(Kind::Exit, "no tests collected"));
