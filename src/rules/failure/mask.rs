@@ -66,7 +66,8 @@ pattern!(
 
 /// Masks times, durations, addresses, ids, seeds, ports, places and progress. Codes and small numbers stay.
 pub fn volatile(text: &str) -> String {
-    let text = places(text);
+    // Spaces first: a rule that holds one looks for one.
+    let text = places(&SPACE.replace_all(text.trim(), " "));
     let text = TEMP_NAME.replace_all(&text, temp_name);
     let text = RULES.iter().fold(text.into_owned(), |text, (rule, mask)| match rule.replace_all(&text, *mask) {
         std::borrow::Cow::Borrowed(_) => text,
@@ -107,7 +108,8 @@ fn places(text: &str) -> String {
     for found in PATH.find_iter(text) {
         let before = &text[..found.start()];
         let scheme = before.strip_suffix("file://");
-        let inside = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '}' | ')'));
+        let inside = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '}' | ')'))
+            || ends_with_mask(before);
         if inside && scheme.is_none() {
             continue;
         }
@@ -117,6 +119,12 @@ fn places(text: &str) -> String {
     }
     out.push_str(&text[from..]);
     out
+}
+
+/// A mask stands for the word that it took the place of.
+fn ends_with_mask(text: &str) -> bool {
+    let name = text.strip_suffix('>').and_then(|text| text.rsplit_once('<')).map_or("", |(_, name)| name);
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '/')
 }
 
 fn place(path: &str) -> String {
