@@ -24,7 +24,7 @@ pattern!(SEVERE, r"^(fatal error|error|warning|note|info|information|style|hint)
 pattern!(CODED, r"^\[?([A-Z]{1,6}\d{2,5})\]?(?:\([\w-]+\))?:?\s(?:\[\*\] )?(.+)$");
 pattern!(TRAILING, r"^(.+?)\s+[\[(]([\w@/:.=-]+)[\])]$");
 // mypy's `--pretty` breaks the line before the code.
-pattern!(CONTINUED, r"^\s+(?:\S.*)?\[[a-z][a-z-]+\]$");
+pattern!(CONTINUED, r"^ ?(?:\S.*)?\[[a-z][a-z-]+\]$");
 const MAX_CONTINUED_LINES: usize = 4;
 pattern!(ANNOTATION, r"^::(?:error|warning) [^:]*::");
 pattern!(BIOME, r"^(\S+?):(\d+):\d+ ((?:lint|parse|format|assist|suppressions)\S*)(?: .*)?$");
@@ -100,9 +100,14 @@ fn continued(text: &Text<'_>, at: usize, said: &str) -> String {
     if !SEVERE.is_match(said) || TRAILING.is_match(said) {
         return said.to_owned();
     }
-    let below = || (at + 1..=at + MAX_CONTINUED_LINES).map(|at| text.line(at)).take_while(|line| line.starts_with(' '));
+    let below = || (at + 1..=at + MAX_CONTINUED_LINES).map(|at| text.line(at)).take_while(|line| is_rest(line));
     let Some(last) = below().position(|line| CONTINUED.is_match(line)) else { return said.to_owned() };
     std::iter::once(said).chain(below().take(last + 1).map(str::trim)).collect::<Vec<_>>().join(" ")
+}
+
+/// What a message was broken into stands at the margin; the source that it is about does not.
+fn is_rest(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with("  ") && !COLONS.is_match(line)
 }
 
 /// Takes off what tells GitHub where to show a message, and the lines that it holds behind the first.

@@ -40,7 +40,7 @@ fn mypy_broken_over_lines_and_with_end_positions() {
     let one = "app/io.py:3: error: No stub for module named \"yamlx\"  [import-not-found]\nFound 1 error in 1 file (checked 1 source file)\n[exit 1]\n";
     same(
         one,
-        "app/io.py:9:1: error: No stub for module named\n    \"yamlx\"  [import-not-found]\n    import yamlx\n    ^\nFound 1 error in 1 file (checked 1 source file)\n[exit 1]\n",
+        "app/io.py:9:1: error: No stub for module named\n\"yamlx\"  [import-not-found]\n    import yamlx\n    ^\nFound 1 error in 1 file (checked 1 source file)\n[exit 1]\n",
     );
     same(one, "app/io.py:9:1:9:12: error: No stub for module named \"yamlx\"  [import-not-found]\n[exit 1]\n");
 }
